@@ -1,0 +1,70 @@
+"""A detector's conclusion about one probe. Holds ids, counts and our own words only, so that it may go anywhere."""
+
+import dataclasses
+import enum
+
+from prober.domain.outcome import Outcome
+from prober.domain.reading import Sighting
+
+
+class Reason(enum.Enum):
+    """Stable reason codes: stored, exported, documented. One meaning each."""
+
+    FOREIGN_CANARY = "foreign_canary"
+    FOREIGN_FRAGMENTS = "foreign_fragments"
+    LATE_ECHO = "late_echo"
+    """Foreign canary of a past run or epoch: stale storage rather than live mixing."""
+    FOREIGN_TEXT = "foreign_text"
+    SERVED_OVER_CONTEXT = "served_over_context"
+    SERVED_OVER_LIMIT = "served_over_limit"
+    REJECTED_AS_DUE = "rejected_as_due"
+    REJECTED_BELOW_LIMIT = "rejected_below_limit"
+    SERVED = "served"
+    TRUNCATED = "truncated"
+    REROUTED = "rerouted"
+    PREFILL_TOO_FAST = "prefill_too_fast"
+    PREFILL_PLAUSIBLE = "prefill_plausible"
+    TIMING_UNTRUSTED = "timing_untrusted"
+    RECALL_OK = "recall_ok"
+    RECALL_MISSED = "recall_missed"
+    RECALL_COLLAPSED = "recall_collapsed"
+    REFUSED_BY_LLM = "refused_by_llm"
+    USAGE_AS_PREDICTED = "usage_as_predicted"
+    USAGE_MISMATCH = "usage_mismatch"
+    USAGE_MISSING = "usage_missing"
+    EMPTY_ANSWER = "empty_answer"
+    STARVED = "starved"
+    ERROR_IN_STREAM = "error_in_stream"
+    MALFORMED = "malformed"
+    HANG = "hang"
+    BUSY = "busy"
+    UNAUTHORISED = "unauthorised"
+    NOT_FOUND = "not_found"
+    TOO_MANY_BYTES = "too_many_bytes"
+    SERVER_ERROR = "server_error"
+    REFUSED_OTHERWISE = "refused_otherwise"
+    UNREACHABLE = "unreachable"
+    ABANDONED = "abandoned"
+    DETECTOR_CRASHED = "detector_crashed"
+    INTERNAL_ERROR = "internal_error"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    INTERRUPTED = "interrupted"
+    TOO_FEW_SAMPLES = "too_few_samples"
+    CALIBRATION_FAILED = "calibration_failed"
+    SELFTEST_FAILED = "selftest_failed"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One conclusion. `message` is ours: it may name sizes, limits, tenants and canaries, never answer text."""
+
+    detector: str
+    outcome: Outcome
+    reason: Reason
+    message: str
+    probe_label: str = ""
+    """Empty for findings about the run as a whole."""
+    evidence_bits: float = 0.0
+    sightings: tuple[Sighting, ...] = ()
+    is_confirmed: bool = False
+    """Stands by itself (a decoded canary), or was seen again on an immediate re-probe."""

@@ -1,0 +1,12 @@
+"""A synthetic account."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """A synthetic account; its credential stays in `config` and `endpoint` and is never part of this value."""
+
+    name: str
+    number: int
+    """0..2047, carried in the filler code; unique among all instances that share a key."""

@@ -1,0 +1,1 @@
+"""Wire dialects by name."""

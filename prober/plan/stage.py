@@ -1,0 +1,25 @@
+"""What a scenario knows before its first wave."""
+
+import dataclasses
+from collections.abc import Callable, Generator
+
+from prober.domain.campaign import ScenarioSettings
+from prober.domain.evidence import WaveEvidence
+from prober.domain.probe import Wave
+from prober.domain.target import Target
+from prober.domain.tenant import Tenant
+from prober.prompt.tokens import Calibration
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Facts a scenario plans with. At least two tenants; the calibration belongs to the target's text form."""
+
+    target: Target
+    tenants: tuple[Tenant, ...]
+    settings: ScenarioSettings
+    calibration: Calibration
+
+
+Scenario = Callable[[Stage], Generator[Wave, WaveEvidence, None]]
+"""Yields waves, receives their evidence: `wave_evidence = yield Wave(...)`. Pure, so adaptive ones are testable."""

@@ -1,0 +1,1 @@
+"""Executes a campaign: the main path, readable top to bottom."""

@@ -1,0 +1,120 @@
+"""What a run has gathered so far, and the report made of it."""
+
+import dataclasses
+import datetime as dt
+
+from prober.detect.history import advance
+from prober.detect.verdict import fold
+from prober.domain.campaign import Run
+from prober.domain.evidence import Answer, History, Judgement
+from prober.domain.finding import Finding, Reason
+from prober.domain.outcome import Outcome
+from prober.domain.verdict import ProbeSummary, RunReport, Spending
+from prober.plan.limits import limit_map
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class RunBook:
+    """The only mutable state of a run; owned by `execute`."""
+
+    run: Run
+    estimate: Spending
+    history: History = dataclasses.field(default_factory=History)
+    spent: Spending = dataclasses.field(default_factory=Spending)
+    judgements: list[Judgement] = dataclasses.field(default_factory=list)
+    run_findings: list[Finding] = dataclasses.field(default_factory=list)
+    """Findings about the run as a whole: cut by budget, interrupted, not calibrated."""
+    donor_labels: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def enter(self, judgement: Judgement, spent: Spending) -> None:
+        """Add one judged probe."""
+        self.judgements.append(judgement)
+        self.history = advance(self.history, judgement)
+        self.spent += spent
+        evidence = judgement.evidence
+        self.donor_labels[str(evidence.prompt.canary)] = evidence.probe.label
+
+    def note(self, reason: Reason, message: str) -> None:
+        """Add an INCONCLUSIVE finding about the run as a whole."""
+        self.run_findings.append(
+            Finding(detector="runner", outcome=Outcome.INCONCLUSIVE, reason=reason, message=message)
+        )
+
+    def report(self, ended_at: dt.datetime) -> RunReport:
+        """Fold everything into the one set of facts."""
+        findings = [finding for judgement in self.judgements for finding in judgement.findings] + self.run_findings
+        findings.sort(key=lambda finding: -finding.outcome.rank)
+        return RunReport(
+            run=self.run,
+            ended_at=ended_at,
+            verdict=fold(findings, self.history),
+            findings=tuple(findings),
+            probes=tuple(map(summarise, self.judgements)),
+            estimate=self.estimate,
+            spent=self.spent,
+            limits=limit_map(self.judgements),
+            tenant_names={tenant.number: tenant.name for tenant in self.run.campaign.tenants},
+            donor_labels=dict(self.donor_labels),
+        )
+
+
+def summarise(judgement: Judgement) -> ProbeSummary:
+    """One report line of one probe."""
+    evidence = judgement.evidence
+    probe, prompt, observation = evidence.probe, evidence.prompt, evidence.observation
+    return ProbeSummary(
+        label=probe.label,
+        scenario=probe.scenario,
+        role=probe.role.value,
+        tenant=probe.tenant.name,
+        canary=str(prompt.canary),
+        planned_tokens=prompt.planned_tokens,
+        prompt_tokens=observation.usage.prompt_tokens,
+        expectation=probe.expectation.value,
+        status=observation.status,
+        answer=evidence.answer,
+        outcome=judgement.outcome,
+        reasons=tuple(dict.fromkeys(finding.reason for finding in judgement.findings)),
+        first_token_seconds=observation.timeline.first_token,
+        answer_sha256=evidence.reading.sha256,
+        answer_characters=evidence.reading.characters,
+    )
+
+
+def cost_of(judgement: Judgement) -> Spending:
+    """Tokens one probe spent: as reported, else as planned; a refused prompt was not processed."""
+    evidence = judgement.evidence
+    usage = evidence.observation.usage
+    if evidence.answer.is_rejected or evidence.answer in _NOT_PROCESSED:
+        return Spending(requests=1)
+    prompt_tokens = usage.prompt_tokens if usage.prompt_tokens is not None else planned_cost(judgement).prompt_tokens
+    output_tokens = usage.completion_tokens if usage.completion_tokens is not None else evidence.observation.token_frames
+    return Spending(requests=1, prompt_tokens=prompt_tokens, output_tokens=output_tokens)
+
+
+def planned_cost(judgement: Judgement) -> Spending:
+    """What the probe was reckoned at before it was sent."""
+    prompt = judgement.evidence.prompt
+    return reckon(prompt.planned_tokens, prompt.filler_words, judgement.evidence.probe.max_output_tokens)
+
+
+UNCALIBRATED_TOKENS_PER_WORD = 3
+"""Upper figure for text that was not counted yet: four-letter words cost one to three tokens in known tokenizers."""
+
+
+def reckon(planned_tokens: int | None, filler_words: int, max_output_tokens: int) -> Spending:
+    """Reckon the most a call can spend, before it is sent."""
+    prompt_tokens = planned_tokens if planned_tokens is not None else filler_words * UNCALIBRATED_TOKENS_PER_WORD
+    return Spending(requests=1, prompt_tokens=prompt_tokens, output_tokens=max_output_tokens)
+
+
+_NOT_PROCESSED = frozenset(
+    {
+        Answer.BUSY,
+        Answer.UNAUTHORISED,
+        Answer.NOT_FOUND,
+        Answer.TOO_MANY_BYTES,
+        Answer.REFUSED_OTHERWISE,
+        Answer.UNREACHABLE,
+    }
+)
