@@ -26,7 +26,7 @@ class ScenarioSettings:
     anchor_probes: int = 5
     """k timings for the prefill floor, at the baseline's large size."""
     seed_tokens: int | None = None
-    """Canaried tokens to push through before over-limit probes; None: max(L, D - L) from known sizes, else 2 x limit."""
+    """Canaried tokens to push through before over-limit probes; None: max(L, D - L) of known sizes, else 2 x limit."""
     donor_tokens: int | None = None
     """Size of one donor prompt; None: half the first rejected length, at most 400,000."""
     over_limit_probes: int = 2

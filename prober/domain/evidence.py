@@ -54,6 +54,8 @@ class History:
 
     anchors: Mapping[int, tuple[float, ...]] = dataclasses.field(default_factory=dict)
     """Verified prefill timings: prompt tokens of the anchor size -> first-token seconds of its sound answers."""
+    quickest_first_token: float | None = None
+    """Least first-token seconds of any sound answer, whatever its size: bounds what does not grow with the prompt."""
     recall_score: float = 0.0
     """CUSUM statistic of missed recalls, in nats."""
     fast_probe_labels: tuple[str, ...] = ()

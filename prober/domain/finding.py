@@ -32,6 +32,8 @@ class Reason(enum.Enum):
     USAGE_AS_PREDICTED = "usage_as_predicted"
     USAGE_MISMATCH = "usage_mismatch"
     USAGE_MISSING = "usage_missing"
+    CACHE_HIT_ON_NEW_TEXT = "cache_hit_on_new_text"
+    """Reported cached tokens rose above the endpoint's own baseline on text that was never sent before."""
     EMPTY_ANSWER = "empty_answer"
     STARVED = "starved"
     ERROR_IN_STREAM = "error_in_stream"

@@ -112,6 +112,8 @@ class Observation:
     text: str = dataclasses.field(default="", repr=False)
     """Content channel. May hold other people's data: read by `prompt.reading`, then given to the vault port only."""
     reasoning: str = dataclasses.field(default="", repr=False)
+    reasoning_characters: int = 0
+    """Length of the reasoning channel; set where the text itself is taken away (`without_text`)."""
     finish_reason: str | None = None
     usage: Usage = Usage()
     timeline: Timeline = Timeline()
@@ -127,3 +129,7 @@ class Observation:
     bad_frames: int = 0
     """Data frames that were no JSON object."""
     bytes_received: int = 0
+
+    def without_text(self) -> "Observation":
+        """Copy with both text channels emptied: what detectors and everything after them may hold."""
+        return dataclasses.replace(self, text="", reasoning="", reasoning_characters=len(self.reasoning))

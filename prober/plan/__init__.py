@@ -1,1 +1,1 @@
-""""""
+"""Scenarios: which probes to send next, given what came back. Pure generators of waves."""

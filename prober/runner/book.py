@@ -34,6 +34,11 @@ class RunBook:
         evidence = judgement.evidence
         self.donor_labels[str(evidence.prompt.canary)] = evidence.probe.label
 
+    @property
+    def has_confirmed_violation(self) -> bool:
+        """True once a probe's violation needs no further probe."""
+        return any(judgement.is_confirmed_violation for judgement in self.judgements)
+
     def note(self, reason: Reason, message: str) -> None:
         """Add an INCONCLUSIVE finding about the run as a whole."""
         self.run_findings.append(
@@ -88,7 +93,9 @@ def cost_of(judgement: Judgement) -> Spending:
     if evidence.answer.is_rejected or evidence.answer in _NOT_PROCESSED:
         return Spending(requests=1)
     prompt_tokens = usage.prompt_tokens if usage.prompt_tokens is not None else planned_cost(judgement).prompt_tokens
-    output_tokens = usage.completion_tokens if usage.completion_tokens is not None else evidence.observation.token_frames
+    output_tokens = (
+        usage.completion_tokens if usage.completion_tokens is not None else evidence.observation.token_frames
+    )
     return Spending(requests=1, prompt_tokens=prompt_tokens, output_tokens=output_tokens)
 
 

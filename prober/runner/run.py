@@ -72,6 +72,7 @@ class _Performance:
         campaign = self.book.run.campaign
         self.calibration = await self._calibrate()
         for name in campaign.scenarios:
+            self._stop_where_shared(upcoming=None)
             stage = Stage(
                 target=campaign.target,
                 tenants=campaign.tenants,
@@ -96,10 +97,9 @@ class _Performance:
         try:
             wave = next(scenario)
             while True:
-                evidence = await self._play_wave(wave)
-                wave = scenario.send(evidence)
-                self._stop_where_shared(evidence, wave)
-                await self._recalibrate_if_changed(wave)
+                wave = scenario.send(await self._play_wave(wave))
+                self._stop_where_shared(upcoming=wave)
+                await self._recalibrate_if_changed()
         except StopIteration as end:
             returned: Returned = end.value
             return returned
@@ -116,21 +116,20 @@ class _Performance:
         if book.spent.tokens + wave_cost(planned).tokens > cap:
             book.note(
                 Reason.BUDGET_EXHAUSTED,
-                f"The next wave ({wave.purpose}) would pass the run's cap of {cap:,} tokens; {book.spent.tokens:,} spent.",
+                f"To {wave.purpose} would pass the run's cap of {cap:,} tokens; {book.spent.tokens:,} are spent.",
             )
             raise _Halt
         ports.telemetry.wave_started(book.run, wave, book.spent)
         return await send_wave(planned, book, self.instruments, ports)
 
-    def _stop_where_shared(self, evidence: WaveEvidence, upcoming: Wave) -> None:
-        """Where real customers share the target, one confirmed violation is enough: do not harvest (design section 7)."""
-        if not self.book.run.campaign.target.shared:
+    def _stop_where_shared(self, upcoming: Wave | None) -> None:
+        """Where real customers share the target, one confirmed violation is enough: do not harvest."""
+        if not (self.book.run.campaign.target.shared and self.book.has_confirmed_violation):
             return
-        is_confirming = all(probe.role is Role.CONFIRMATION for probe in upcoming.probes)
-        if not is_confirming and any(judgement.is_confirmed_violation for judgement in evidence):
+        if upcoming is None or any(probe.role is not Role.CONFIRMATION for probe in upcoming.probes):
             raise _Halt
 
-    async def _recalibrate_if_changed(self, upcoming: Wave) -> None:
+    async def _recalibrate_if_changed(self) -> None:
         """Token counts belong to one LLM and template; measure again when the target names another one."""
         models = self.book.history.models_reported
         if self.calibration is None or not models or self.calibration.matches(models[-1]):
@@ -139,5 +138,5 @@ class _Performance:
             self.book.note(Reason.CALIBRATION_FAILED, "The target keeps changing the LLM it names.")
             raise _Halt
         self.recalibrations += 1
-        self.calibration, before = None, self.calibration
+        self.calibration = None
         self.calibration = await self._calibrate()

@@ -60,9 +60,7 @@ def wave_cost(planned: Sequence[Planned]) -> Spending:
     )
 
 
-async def send_wave(
-    planned: Sequence[Planned], book: RunBook, instruments: Instruments, ports: Ports
-) -> WaveEvidence:
+async def send_wave(planned: Sequence[Planned], book: RunBook, instruments: Instruments, ports: Ports) -> WaveEvidence:
     """Send what was composed; return one judgement per probe, in the wave's order.
 
     The ledger holds every canary before the first byte leaves.

@@ -43,7 +43,7 @@ class Bisection:
 
     @property
     def next_length(self) -> int | None:
-        """Length to try next, strictly inside the bracket and a multiple of `grain` above its lower end; None once settled."""
+        """Length to try next, strictly inside the bracket, whole grains above its lower end; None once settled."""
         if self.is_settled:
             return None
         steps = -(-(self.smallest_beyond - self.largest_within) // self.grain)
@@ -51,7 +51,7 @@ class Bisection:
 
     def answered(self, length: int, *, is_within: bool) -> "Bisection":
         """Fold one answer, for any length: inside the bracket it narrows, outside it confirms or contradicts."""
-        if is_within and length >= self.smallest_beyond or not is_within and length <= self.largest_within:
+        if length >= self.smallest_beyond if is_within else length <= self.largest_within:
             return dataclasses.replace(self, contradictions=self.contradictions + 1)
         if is_within:
             return dataclasses.replace(self, largest_within=max(length, self.largest_within))

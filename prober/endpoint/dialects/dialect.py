@@ -1,40 +1,12 @@
-"""What a wire dialect must offer, and the one value it decodes answers into."""
+"""What a wire dialect must offer."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Protocol
 
-from prober.domain.observation import Refusal, Usage
+from prober.domain.observation import Refusal
+from prober.endpoint.frame import Frame
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """One decoded piece of an answer: a server-sent event's data, or a whole JSON body.
-
-    Empty strings and None mean "this piece did not say"; a later frame's value replaces an earlier one's.
-    """
-
-    content: str = dataclasses.field(default="", repr=False)
-    """Content channel; may hold other people's data."""
-    reasoning: str = dataclasses.field(default="", repr=False)
-    """Reasoning channel, by whichever name the server sends it."""
-    tool: bool = False
-    """The piece carries a non-empty part of a tool call."""
-    finish_reason: str | None = None
-    usage: Usage | None = None
-    response_id: str | None = None
-    model: str | None = None
-    refusal: Refusal | None = None
-    """The piece is an error: the request was refused or broke down."""
-    is_done: bool = False
-    """The stream's own end marker, or a whole body."""
-    is_bad: bool = False
-    """The piece could not be understood; everything else is then empty."""
-
-    @property
-    def has_token(self) -> bool:
-        """At least one non-empty token of any channel: what the first-token mark waits for."""
-        return bool(self.content) or bool(self.reasoning) or self.tool
+__all__ = ["Dialect", "Frame"]
 
 
 class Dialect(Protocol):
@@ -59,7 +31,12 @@ class Dialect(Protocol):
         stream: bool,
         extra: Mapping[str, object],
     ) -> bytes:
-        """Encode a request as UTF-8 JSON; keys of `extra` (operator's own fields) win over ours."""
+        """Encode a request as JSON (ASCII).
+
+        `extra` holds the operator's own fields: they win over ours and a None drops a field, but they cannot touch the
+        prompt, the stream flag or the output cap, which every judgement relies on. Where `extra` names
+        `max_completion_tokens`, the cap is sent under that name.
+        """
         ...
 
     def frame(self, data: bytes, event: str) -> Frame:

@@ -1,0 +1,37 @@
+"""Switches: where upstream's bugs sat, and upstream's repairs."""
+
+import enum
+
+
+class Fault(enum.Enum):
+    """A bug to build in."""
+
+    STUB_HANDOFF = "stub_handoff"
+    """Admission asks "finished?" and not "rejected?": a refused prompt lives on as a one-token stub (SGLang 0.4.7 to
+    0.5.19, issue #30233)."""
+    EARLY_RELEASE = "early_release"
+    """An abort frees decode pages at once, while the prefill still writes into them (SGLang up to 0.5.20)."""
+
+
+class Fix(enum.Enum):
+    """A repair to build in. A fix without its fault changes nothing but what its text says."""
+
+    RETIRE_AFTER_FORWARD = "retire_after_forward"
+    """The prefill retires a refused stub after its forward pass, before anything is sent (PR #36988, 0.5.20)."""
+    REJECT_AT_DOOR = "reject_at_door"
+    """Both queues refuse a stub when it arrives (PR #38935, 0.5.21)."""
+    DEFERRED_RELEASE = "deferred_release"
+    """Decode holds an aborted request's pages until the prefill has drained, at most 30 s (PR #35049, on since 0.5.21)."""
+    TRANSFER_CHECKSUM = "transfer_checksum"
+    """Both roles digest the pages and decode refuses a mismatch with 500 (PR #39500, off unless asked for)."""
+
+
+class RouterMode(enum.Enum):
+    """How the router joins the two halves of one request."""
+
+    DECODE_ONLY = "decode_only"
+    """SGLang's mini_lb: the client sees decode's answer and nothing of the prefill's."""
+    JOIN = "join"
+    """Waits for both halves; then the prefill's refusal is the answer."""
+    CANCEL_ON_REFUSAL = "cancel_on_refusal"
+    """The prefill's refusal cancels decode and is the answer at once (PR #29017)."""

@@ -1,0 +1,189 @@
+"""The lab on a real socket."""
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Protocol, Self
+
+import uvicorn
+
+from prober.domain.errors import LabError
+from prober.lab.cluster import Cluster
+from prober.lab.keys import ApiKeys
+from prober.lab.records import Records
+from prober.lab.settings import LabSettings
+from prober.lab.surfaces.app import build_app
+from prober.lab.surfaces.context import Generator, SurfaceContext
+from prober.lab.surfaces.settings import SurfaceSettings
+
+LOOPBACK = "127.0.0.1"
+KEEP_ALIVE_SECONDS = 60
+SHUTDOWN_SECONDS = 2
+"""After which exchanges that have not ended with the lab are cut off."""
+
+
+class ServedCluster(Generator, Protocol):
+    """A cluster with its life cycle."""
+
+    async def start(self) -> None:
+        """Begin to serve."""
+        ...
+
+    async def stop(self) -> None:
+        """Abort what is in flight and end."""
+        ...
+
+
+OnReady = Callable[[str], None]
+"""Receives the base URL once connections are accepted."""
+
+
+class LabServer:
+    """A lab in the running event loop: `async with LabServer(settings) as lab:` then `lab.base_url`.
+
+    No signal handler is installed and no port is chosen in advance, so several may run side by side.
+
+    Raises:
+        LabError: on entering, when the address cannot be bound, or is not loopback and remote access was not allowed.
+    """
+
+    def __init__(
+        self,
+        settings: LabSettings,
+        surfaces: SurfaceSettings = SurfaceSettings(),
+        *,
+        host: str = LOOPBACK,
+        port: int = 0,
+        allow_remote: bool = False,
+        cluster: ServedCluster | None = None,
+    ) -> None:
+        if not allow_remote and not is_loopback(host):
+            raise LabError(f"the lab serves planted leaks: it binds {host} only when remote access is allowed")
+        self._address = (host, port)
+        self._cluster = cluster if cluster is not None else Cluster(settings)
+        self.records = Records(surfaces.record_capacity)
+        self._context = SurfaceContext(
+            cluster=self._cluster,
+            lab=settings,
+            keys=ApiKeys(settings.keys),
+            settings=surfaces,
+            records=self.records,
+        )
+        self._server = _QuietServer(
+            uvicorn.Config(
+                build_app(self._context),
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                ws="none",
+                http="h11",
+                loop="none",
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            )
+        )
+        self._serving: asyncio.Task[None] | None = None
+        self.base_url = ""
+        """`http://127.0.0.1:port`, without a trailing slash; empty until entered."""
+
+    async def __aenter__(self) -> Self:
+        """Start the cluster, bind, and return once connections are accepted."""
+        listener = _listen(*self._address)
+        with contextlib.ExitStack() as undo:
+            undo.callback(listener.close)
+            await self._cluster.start()
+            undo.pop_all()
+        self.base_url = _url(listener)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        while not self._server.started and not self._serving.done():
+            await asyncio.sleep(0.001)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End every exchange, close the sockets, stop the cluster."""
+        self._context.closing.set()
+        self._server.should_exit = True
+        try:
+            if self._serving is not None:
+                await self._serving
+        finally:
+            await self._cluster.stop()
+
+
+async def serve(
+    settings: LabSettings,
+    host: str,
+    port: int,
+    on_ready: OnReady | None = None,
+    *,
+    surfaces: SurfaceSettings = SurfaceSettings(),
+    allow_remote: bool = False,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then shut down cleanly and return.
+
+    Without `on_ready`, one line of JSON (`{"url": …, "pid": …}`) goes to standard output once connections are accepted.
+
+    Raises:
+        LabError: the address cannot be bound, or is not loopback and remote access was not allowed.
+    """
+    stopped = asyncio.Event()
+    with _on_signals(stopped.set):
+        async with LabServer(settings, surfaces, host=host, port=port, allow_remote=allow_remote) as lab:
+            (on_ready or print_ready)(lab.base_url)
+            await stopped.wait()
+
+
+def print_ready(url: str) -> None:
+    """Print the line that tells a parent process where the lab is."""
+    sys.stdout.write(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
+    sys.stdout.flush()
+
+
+def is_loopback(host: str) -> bool:
+    """True for loopback addresses and `localhost`; any other name may resolve to anything."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _QuietServer(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to whoever owns the process: uvicorn would raise them again after its shutdown."""
+        yield
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        [family, _, _, _, address], *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return socket.create_server(address[:2], family=family, backlog=512)
+    except OSError as error:
+        raise LabError(f"cannot bind {host}:{port}: {error.strerror or type(error).__name__}") from None
+
+
+def _url(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if listener.family is socket.AF_INET6 else f"http://{host}:{port}"
+
+
+@contextlib.contextmanager
+def _on_signals(callback: Callable[[], None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    handled = (signal.SIGTERM, signal.SIGINT)
+    for number in handled:
+        loop.add_signal_handler(number, callback)
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,1 @@
+"""HTTP surfaces of the lab: what clients and scrapers see."""

@@ -1,0 +1,111 @@
+"""Finds to the token where the target stops serving, and where it stops serving soundly."""
+
+from collections.abc import Generator
+
+from prober.domain.evidence import Answer, Judgement, WaveEvidence
+from prober.domain.probe import Role, Wave
+from prober.plan.aim import aim
+from prober.plan.confirm import confirm
+from prober.plan.course import Course
+from prober.plan.lengths import seed_tokens, sweep_points
+from prober.plan.limits import Soundness, counted_tokens, soundness
+from prober.plan.seeding import seed
+from prober.plan.stage import Stage
+from prober.stats.boundary import Bisection
+
+TRIES = 2
+"""Of a length whose answer could not be judged, or misses its decisive needle: honest LLMs forget 1 to 4 % at 1M."""
+
+
+def limit_sweep(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
+    """Seed once, probe around every known or stated limit, then bisect between sound and not sound.
+
+    The lengths found stand in the judgements; `plan.limits.limit_map` reads them off.
+    """
+    course = Course("limit_sweep", stage)
+    points = sweep_points(stage)
+    yield from seed(course, max(points, key=lambda length: seed_tokens(stage, length)))
+    sweep = _Sweep(course)
+    yield from sweep.visit_points()
+    if stage.settings.sweep_bisect:
+        yield from sweep.bisect()
+
+
+class _Sweep:
+    """The lengths visited so far, and what they showed."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.within: list[int] = []
+        self.beyond: list[int] = []
+        self.ceiling: int | None = None
+        """Smallest length some proxy found too many bytes; longer ones tell nothing."""
+        self.stated: dict[int, None] = {}
+        self._first_label = len(course.judgements)
+
+    @property
+    def is_over(self) -> bool:
+        spent = len(self.course.judgements) - self._first_label
+        return self.course.must_stop or spent >= self.course.stage.settings.sweep_max_probes
+
+    def visit_points(self) -> Generator[Wave, WaveEvidence, None]:
+        """Visit each point once; limits that refusals state on the way add theirs."""
+        visited: set[int] = set()
+        while not self.is_over:
+            points = sweep_points(self.course.stage, self.stated)
+            point = next((point for point in points if point not in visited and self._can_pass(point)), None)
+            if point is None:
+                return
+            visited.add(point)
+            nearest = min((abs(other - point) for other in points if other != point), default=0)
+            yield from self._visit(point, slack_tokens=nearest // 2)
+
+    def bisect(self) -> Generator[Wave, WaveEvidence, None]:
+        """Narrow the bracket between the longest sound length and the shortest one beyond it, to one token."""
+        bracket, misses = self._bracket(), 0
+        while bracket is not None and bracket.next_length is not None and misses < TRIES and not self.is_over:
+            width = bracket.smallest_beyond - bracket.largest_within
+            yield from self._visit(bracket.next_length, slack_tokens=width // 4)
+            narrower = self._bracket()
+            misses = misses + 1 if narrower == bracket else 0
+            bracket = narrower
+
+    def _visit(self, length: int, slack_tokens: int) -> Generator[Wave, WaveEvidence, None]:
+        """Probe one length until it is judged, at most `TRIES` times, each with fresh text."""
+        for _ in range(TRIES):
+            if self.is_over:
+                return
+            number = len(self.course.judgements)
+            probe = self.course.draft(Role.CHECK, self.course.checker(number), length)
+            received = yield from aim(self.course, probe, f"probe with {length:,} tokens", slack_tokens)
+            kinds = [self._learn(judgement) for judgement in received]
+            yield from confirm(self.course, received)
+            if kinds[-1] not in {Soundness.DOUBTFUL, Soundness.UNJUDGED} or not self._can_pass(length):
+                return
+        if kinds[-1] is Soundness.DOUBTFUL:
+            self.beyond.append(length)
+
+    def _learn(self, judgement: Judgement) -> Soundness:
+        evidence = judgement.evidence
+        tokens = counted_tokens(judgement) or 0
+        if evidence.observation.refusal is not None:
+            self.stated.update(dict.fromkeys(evidence.observation.refusal.stated_limits))
+        if evidence.answer is Answer.TOO_MANY_BYTES:
+            self.ceiling = tokens if self.ceiling is None else min(self.ceiling, tokens)
+        kind = soundness(judgement)
+        if kind is Soundness.SOUND:
+            self.within.append(tokens)
+        elif kind in {Soundness.REJECTED, Soundness.WRONG}:
+            self.beyond.append(tokens)
+        return kind
+
+    def _can_pass(self, length: int) -> bool:
+        return self.ceiling is None or length < self.ceiling
+
+    def _bracket(self) -> Bisection | None:
+        """Longest sound length below the shortest one beyond; None while one of the two is missing."""
+        if not self.beyond:
+            return None
+        beyond = min(self.beyond)
+        within = max((length for length in self.within if length < beyond), default=None)
+        return None if within is None else Bisection(largest_within=within, smallest_beyond=beyond)

@@ -1,0 +1,33 @@
+"""Fills the target's pools with attributable text, so that a stale page has something to show."""
+
+from collections.abc import Generator
+
+from prober.domain.evidence import WaveEvidence
+from prober.domain.probe import Role, Wave
+from prober.plan.confirm import confirm
+from prober.plan.course import MAX_WAVE_PROBES, Course
+from prober.plan.lengths import donor_tokens, seed_tokens
+from prober.plan.limits import counted_tokens
+
+MAX_DONOR_ROUNDS = 2
+"""Times the needed number of donors that may be sent before seeding is given up as it stands."""
+
+
+def seed(course: Course, longest: int) -> Generator[Wave, WaveEvidence, int]:
+    """Send donors, two at a time, until enough canaried tokens went through for an over-limit probe of `longest`.
+
+    Returns:
+        Tokens that were really processed; fewer than wanted when the target refuses donors or must be left alone.
+    """
+    wanted = seed_tokens(course.stage, longest)
+    size = donor_tokens(course.stage)
+    allowed = MAX_DONOR_ROUNDS * -(-wanted // size)
+    seeded = sent = 0
+    while seeded < wanted and sent < allowed and not course.must_stop:
+        count = min(MAX_WAVE_PROBES, -(-(wanted - seeded) // size), allowed - sent)
+        donors = [course.draft(Role.DONOR, course.donor(sent + number), size) for number in range(count)]
+        received = yield from course.send(donors, "seed the pools with attributable text")
+        sent += count
+        seeded += sum(counted_tokens(judgement) or 0 for judgement in received if judgement.evidence.answer.is_served)
+        yield from confirm(course, received)
+    return seeded

@@ -1,0 +1,59 @@
+"""Closed-world check: how much of an answer is in words that none of our prompts holds.
+
+Real customers' prompts carry no canary, but our prompts ask for phrases and filler only, so any other word is foreign
+or the LLM's own. Filler words are the alphabet whatever the prompt's size: no prompt is ever taken apart for it.
+"""
+
+import dataclasses
+import re
+import unicodedata
+from typing import Final
+
+from prober.prompt.alphabet import WORDS
+from prober.prompt.wording import VOCABULARY
+
+_KNOWN: Final = frozenset(WORDS) | VOCABULARY
+
+_LINE_BREAK_HYPHEN: Final = re.compile(r"[-\u2010\u2011]\s*\n\s*")
+_CODE: Final = re.compile(r"\b[0-9a-z]{4}(?:-[0-9a-z]{1,4})+\b")
+_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-f]{4}|[nrt])")
+_UNSPACED: Final = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+")
+"""Scripts without spaces (Thai, Lao, kana, Han) count a word per character."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Novelty:
+    """Counts of words; no word itself."""
+
+    words: int
+    novel_words: int
+    longest_novel_run: int
+
+
+def novelty(text: str) -> Novelty:
+    """Count the words of `text` that stand neither in the filler alphabet nor in any sentence of ours.
+
+    A word is a run of letters; runs with a digit or underscore (line numbers, codes) are none. Case, compatibility
+    forms, zero-width characters, JSON escapes and line-break hyphens are seen through.
+    """
+    known = [word in _KNOWN for word in _words(text)]
+    longest = run = 0
+    for is_known in known:
+        run = 0 if is_known else run + 1
+        longest = max(longest, run)
+    return Novelty(words=len(known), novel_words=known.count(False), longest_novel_run=longest)
+
+
+def _words(text: str) -> list[str]:
+    plain = _ESCAPE.sub(" ", unicodedata.normalize("NFKC", text).lower())
+    plain = _LINE_BREAK_HYPHEN.sub("", plain)
+    plain = "".join(character for character in plain if unicodedata.category(character) != "Cf")
+    plain = _CODE.sub(_without_code, plain)
+    return [word for word in _WORD.findall(plain) if word.isalpha()]
+
+
+def _without_code(match: re.Match[str]) -> str:
+    """Drop groups of a line code, keep hyphenated words: codes hold digits (all letters: about 1 in 400)."""
+    code = match.group()
+    return " " if any(character.isdigit() for character in code) else code
