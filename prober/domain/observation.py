@@ -132,4 +132,5 @@ class Observation:
 
     def without_text(self) -> "Observation":
         """Copy with both text channels emptied: what detectors and everything after them may hold."""
-        return dataclasses.replace(self, text="", reasoning="", reasoning_characters=len(self.reasoning))
+        characters = max(self.reasoning_characters, len(self.reasoning))
+        return dataclasses.replace(self, text="", reasoning="", reasoning_characters=characters)

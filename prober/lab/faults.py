@@ -21,7 +21,7 @@ class Fix(enum.Enum):
     REJECT_AT_DOOR = "reject_at_door"
     """Both queues refuse a stub when it arrives (PR #38935, 0.5.21)."""
     DEFERRED_RELEASE = "deferred_release"
-    """Decode holds an aborted request's pages until the prefill has drained, at most 30 s (PR #35049, on since 0.5.21)."""
+    """Decode holds an aborted request's pages until the prefill drained, at most 30 s (PR #35049, on since 0.5.21)."""
     TRANSFER_CHECKSUM = "transfer_checksum"
     """Both roles digest the pages and decode refuses a mismatch with 500 (PR #39500, off unless asked for)."""
 

@@ -17,8 +17,8 @@ def aim(
 ) -> Generator[Wave, WaveEvidence, tuple[Judgement, ...]]:
     """Send a probe; where counting is inexact, rewrite the same canary's text until its length is as planned.
 
-    Every try is a full probe, judged like any other. A new hit ends the aiming: it deserves its re-probe at once. So does
-    a count that the target does not tell, and a miss of more words than the pad can lose (about 2 sigma).
+    Every try is a full probe, judged like any other. A new hit ends the aiming, since it deserves its re-probe at once;
+    so does a count that the target does not tell, and a miss of more words than the pad can lose (about 2 sigma).
 
     Args:
         course: the scenario under way.

@@ -13,8 +13,8 @@ from prober.plan.limits import counted_tokens, is_hit
 def confirm(course: Course, judgements: Sequence[Judgement]) -> Generator[Wave, WaveEvidence, tuple[Judgement, ...]]:
     """Re-probe the first new hit among `judgements`, with fresh text and, where there is one, another checker.
 
-    Nothing is sent when the target must be left alone, as a shared one once a violation stands confirmed. Two violations
-    in a row confirm each other.
+    Nothing is sent when the target must be left alone, as a shared one once a violation stands confirmed. Two
+    violations in a row confirm each other.
     """
     hit = next(filter(course.is_new_hit, judgements), None)
     if hit is None or course.must_stop:

@@ -59,13 +59,17 @@ class Course:
         self.judgements: list[Judgement] = []
         self.has_confirmed_violation = False
         self.is_hit_reproduced = False
+        self.max_probes: int | None = None
+        """Probes after which the scenario is over, all of its own counted."""
         self._drafted = 0
         self._unanswered = 0
 
     @property
     def must_stop(self) -> bool:
-        """A shared target has shown one confirmed violation, or the target stopped answering."""
-        return (self.stage.target.shared and self.has_confirmed_violation) or self._unanswered >= PATIENCE
+        """A shared target has shown one confirmed violation, the target stopped answering, or all probes are sent."""
+        is_spent = self.max_probes is not None and len(self.judgements) >= self.max_probes
+        is_enough = self.stage.target.shared and self.has_confirmed_violation
+        return is_enough or is_spent or self._unanswered >= PATIENCE
 
     def is_new_hit(self, judgement: Judgement) -> bool:
         """A hit, while none was seen twice yet; later ones add nothing that a re-probe could settle."""

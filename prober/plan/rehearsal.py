@@ -98,7 +98,7 @@ def _count(spec: PromptSpec) -> int:
 
 
 def _observe(tokens: int, *, is_served: bool) -> Observation:
-    never_sent = dt.datetime.min.replace(tzinfo=dt.timezone.utc)
+    never_sent = dt.datetime.min.replace(tzinfo=dt.UTC)
     if is_served:
         return Observation(sent_at=never_sent, status=200, usage=Usage(prompt_tokens=tokens))
     refusal = Refusal(reason=RefusalReason.LENGTH, stated_tokens=tokens)

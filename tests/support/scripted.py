@@ -69,7 +69,7 @@ class Played:
         return [judgement for judgement in self.judgements if judgement.evidence.probe.role in roles]
 
 
-def target_of(**changes: Any) -> Target:
+def target_of(**changes: object) -> Target:
     """The incident's sizes, unless changed."""
     given = {
         "name": "incident",
@@ -93,7 +93,7 @@ def exact_calibration() -> Calibration:
     return calibrate(form, counts)
 
 
-def stage_of(target: Target, *, tenants: int = 3, calibration: Calibration | None = None, **settings: Any) -> Stage:
+def stage_of(target: Target, *, tenants: int = 3, calibration: Calibration | None = None, **settings: object) -> Stage:
     return Stage(
         target=target,
         tenants=tenants_of(tenants),
@@ -102,7 +102,7 @@ def stage_of(target: Target, *, tenants: int = 3, calibration: Calibration | Non
     )
 
 
-def judge(target: Target, probe: Probe, tokens: int, reply: Reply, **more: Any) -> Judgement:
+def judge(target: Target, probe: Probe, tokens: int, reply: Reply, **more: object) -> Judgement:
     """Synthesise what runner and detectors would have made of a reply."""
     is_rejected = reply.answer.is_rejected
     counted = tokens if reply.prompt_tokens is None else reply.prompt_tokens

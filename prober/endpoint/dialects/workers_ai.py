@@ -53,16 +53,13 @@ class WorkersAi:
         """Decode a JSON body; `success: false` is a refusal whatever the HTTP status said."""
         fields = as_map(decode(body))
         answer = fields.get("result", fields)
-        if is_error(fields) or is_error(answer):
-            return Frame(refusal=classify(_OK, body), is_done=True)
-        if isinstance(answer, str):
-            answer = {"response": answer}
-        parts = as_map(answer)
-        if _is_legacy(parts):
-            parts = _as_chat(parts)
-        if not as_items(parts.get("choices")):
+        parts = {"response": answer} if isinstance(answer, str) else as_map(answer)
+        frame = dataclasses.replace(completion(_as_chat(parts) if _is_legacy(parts) else parts), is_done=True)
+        if is_error(fields) or is_error(parts):
+            return dataclasses.replace(frame, refusal=classify(_OK, body))
+        if not _is_legacy(parts) and not as_items(parts.get("choices")):
             return Frame(is_bad=True)
-        return dataclasses.replace(completion(parts), is_done=True)
+        return frame
 
     def refusal(self, status: int, body: bytes) -> Refusal:
         """Classify an answer whose status is not 2xx."""

@@ -25,6 +25,7 @@ def limit_sweep(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
     course = Course("limit_sweep", stage)
     points = sweep_points(stage)
     yield from seed(course, max(points, key=lambda length: seed_tokens(stage, length)))
+    course.max_probes = len(course.judgements) + stage.settings.sweep_max_probes
     sweep = _Sweep(course)
     yield from sweep.visit_points()
     if stage.settings.sweep_bisect:
@@ -41,17 +42,11 @@ class _Sweep:
         self.ceiling: int | None = None
         """Smallest length some proxy found too many bytes; longer ones tell nothing."""
         self.stated: dict[int, None] = {}
-        self._first_label = len(course.judgements)
-
-    @property
-    def is_over(self) -> bool:
-        spent = len(self.course.judgements) - self._first_label
-        return self.course.must_stop or spent >= self.course.stage.settings.sweep_max_probes
 
     def visit_points(self) -> Generator[Wave, WaveEvidence, None]:
         """Visit each point once; limits that refusals state on the way add theirs."""
         visited: set[int] = set()
-        while not self.is_over:
+        while not self.course.must_stop:
             points = sweep_points(self.course.stage, self.stated)
             point = next((point for point in points if point not in visited and self._can_pass(point)), None)
             if point is None:
@@ -63,7 +58,7 @@ class _Sweep:
     def bisect(self) -> Generator[Wave, WaveEvidence, None]:
         """Narrow the bracket between the longest sound length and the shortest one beyond it, to one token."""
         bracket, misses = self._bracket(), 0
-        while bracket is not None and bracket.next_length is not None and misses < TRIES and not self.is_over:
+        while bracket is not None and bracket.next_length is not None and misses < TRIES and not self.course.must_stop:
             width = bracket.smallest_beyond - bracket.largest_within
             yield from self._visit(bracket.next_length, slack_tokens=width // 4)
             narrower = self._bracket()
@@ -73,7 +68,7 @@ class _Sweep:
     def _visit(self, length: int, slack_tokens: int) -> Generator[Wave, WaveEvidence, None]:
         """Probe one length until it is judged, at most `TRIES` times, each with fresh text."""
         for _ in range(TRIES):
-            if self.is_over:
+            if self.course.must_stop:
                 return
             number = len(self.course.judgements)
             probe = self.course.draft(Role.CHECK, self.course.checker(number), length)

@@ -1,0 +1,85 @@
+"""Progress of a run for people: a live line on a terminal, one line per wave in a pipe."""
+
+import contextlib
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from prober.domain.campaign import Run
+from prober.domain.evidence import Judgement
+from prober.domain.outcome import Outcome
+from prober.domain.probe import Wave
+from prober.domain.verdict import RunReport, Spending
+from prober.report.console import STYLES, spending_words
+
+
+class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
+    """A `runner.ports.Telemetry` that shows; use as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._is_live = console.is_terminal
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("probes"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not self._is_live,
+        )
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> Self:
+        """Start the display."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the display away."""
+        self._progress.stop()
+
+    def run_started(self, run: Run, estimate: Spending) -> None:
+        """Say what is about to be spent, before it is."""
+        target = run.campaign.target
+        self._console.print(
+            f"run {run.run_id}: target {target.name}, scenarios {', '.join(run.campaign.scenarios)}", highlight=False
+        )
+        self._console.print(
+            f"estimate for a healthy target: {spending_words(estimate)}; "
+            f"hard cap {run.campaign.max_run_tokens:,} tokens",
+            highlight=False,
+        )
+        self._progress.update(self._task, total=estimate.requests, completed=0)
+
+    def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:
+        """Say what goes out."""
+        scenario = wave.probes[0].scenario
+        self._progress.update(self._task, description=f"{scenario}: {wave.purpose}")
+        if not self._is_live:
+            probes = len(wave.probes)
+            count = f"{probes} probes" if probes > 1 else "1 probe"
+            self._console.print(f"  {scenario}: {wave.purpose} ({count})", highlight=False, soft_wrap=True)
+
+    def probe_judged(self, run: Run, judgement: Judgement, spent: Spending) -> None:
+        """Count, and show at once what is bad."""
+        self._progress.advance(self._task)
+        worst = max(judgement.findings, key=lambda finding: finding.outcome.rank, default=None)
+        if worst is not None and worst.outcome.rank >= Outcome.SUSPECT.rank:
+            self._console.print(
+                f"  [{STYLES[worst.outcome]}] {worst.outcome.name} [/] {worst.probe_label}: {worst.reason.value}",
+                highlight=False,
+            )
+
+    def run_ended(self, report: RunReport) -> None:
+        """Nothing: the report follows."""
+
+    def internal_error(self, component: str, error: BaseException) -> None:
+        """Say which part of the prober failed."""
+        self._console.print(f"  internal error in {component}: {type(error).__name__}", highlight=False)

@@ -1,0 +1,81 @@
+"""Text of another prompt in the answer: whose, from which request, which part, how sure."""
+
+from prober.domain.evidence import Evidence
+from prober.domain.finding import Finding, Reason
+from prober.domain.outcome import Outcome
+from prober.domain.reading import FragmentTally, Sighting, Tier
+
+_NAME = "foreign_canary"
+
+PAGE_BITS = 25.0
+"""False attribution below 2**-25 per answer: at a million answers a year, one false page in 30 years."""
+
+WARN_BITS = 10.0
+"""Below it fragments are what ordinary language yields by chance once in a thousand answers."""
+
+_ENOUGH_LIVE_WINDOWS = 2
+
+
+def detect_foreign_canary(evidence: Evidence) -> tuple[Finding, ...]:
+    """Judge decoded windows and accumulated fragments, of whatever answer, cut or erroneous ones included."""
+    seen = tuple(_of_sighting(evidence, sighting) for sighting in evidence.reading.foreign)
+    accused = {
+        sighting.canary.tenant_number
+        for sighting, finding in zip(evidence.reading.foreign, seen, strict=True)
+        if finding.outcome is Outcome.VIOLATION
+    }
+    # Windows of a tenant explain its fragments too: those would only repeat the same leak with less certainty.
+    tallied = tuple(
+        _of_tally(evidence, tally)
+        for tally in evidence.reading.fragments
+        if tally.evidence_bits >= WARN_BITS and tally.tenant_number not in accused
+    )
+    return seen + tallied
+
+
+def _of_sighting(evidence: Evidence, sighting: Sighting) -> Finding:
+    is_certain = sighting.evidence_bits >= PAGE_BITS
+    repeats = sighting.tier is Tier.LIVE and sighting.windows >= _ENOUGH_LIVE_WINDOWS
+    is_decoded = sighting.tier is Tier.CODE or repeats
+    is_late = not sighting.is_live or sighting.canary.epoch != evidence.prompt.canary.epoch
+    origin = "sent by an earlier run or another instance" if is_late else "sent in this run"
+    return Finding(
+        detector=_NAME,
+        outcome=Outcome.VIOLATION if is_certain or repeats else Outcome.SUSPECT,
+        reason=Reason.LATE_ECHO if is_late else Reason.FOREIGN_CANARY,
+        message=(
+            f"The answer holds text of canary {sighting.canary}, {_whose(evidence, sighting.canary.tenant_number)}, "
+            f"{origin}: {sighting.windows} decoded windows{_blocks(sighting)}, {sighting.evidence_bits:.1f} bits."
+        ),
+        probe_label=evidence.probe.label,
+        evidence_bits=sighting.evidence_bits,
+        sightings=(sighting,),
+        is_confirmed=is_certain and is_decoded,
+    )
+
+
+def _of_tally(evidence: Evidence, tally: FragmentTally) -> Finding:
+    source = "" if tally.canary is None else f", best explained by canary {tally.canary}"
+    return Finding(
+        detector=_NAME,
+        outcome=Outcome.VIOLATION if tally.evidence_bits >= PAGE_BITS else Outcome.SUSPECT,
+        reason=Reason.FOREIGN_FRAGMENTS,
+        message=(
+            f"The answer holds fragments of {_whose(evidence, tally.tenant_number)}{source}: {tally.groups} code "
+            f"groups, {tally.pairs} word pairs, {tally.exclusive_words} exclusive words, {tally.evidence_bits:.1f} bits."
+        ),
+        probe_label=evidence.probe.label,
+        evidence_bits=tally.evidence_bits,
+    )
+
+
+def _whose(evidence: Evidence, tenant_number: int) -> str:
+    if tenant_number == evidence.probe.tenant.number:
+        return f"another prompt of the same tenant (number {tenant_number})"
+    return f"another tenant (number {tenant_number})"
+
+
+def _blocks(sighting: Sighting) -> str:
+    if sighting.first_block is None or sighting.last_block is None:
+        return ""
+    return f", blocks {sighting.first_block} to {sighting.last_block} of that prompt"

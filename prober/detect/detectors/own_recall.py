@@ -1,0 +1,49 @@
+"""Does the answer know what only the end of its own prompt could tell it?"""
+
+from prober.detect.recall import RECALL_CUSUM, is_decisive_missed, is_fair, recall_trial
+from prober.domain.evidence import Evidence
+from prober.domain.finding import Finding, Reason
+from prober.domain.outcome import Outcome
+from prober.domain.prompt import NeedlePosition
+
+_NAME = "own_recall"
+
+
+def detect_own_recall(evidence: Evidence) -> tuple[Finding, ...]:
+    """Judge the needles of a whole, served answer; the END one decides.
+
+    Honest LLMs miss now and then, so that one miss tells nothing (INCONCLUSIVE); a run of them crosses the CUSUM
+    (SUSPECT). Nothing is said of answers that are no fair trial.
+    """
+    if not is_fair(evidence):
+        return ()
+    if not is_decisive_missed(evidence) and not _is_only_end_found(evidence):
+        return (_finding(evidence, Outcome.CLEAN, Reason.RECALL_OK, f"The answer recalls its own {_found(evidence)}."),)
+    missed = ", ".join(position.value for position in evidence.reading.recall.missed)
+    if evidence.reading.is_refusal_like:
+        message = f"The answer reads like a refusal by the LLM and holds no needle at: {missed}."
+        return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM, message),)
+    if recall_trial(evidence):
+        score = RECALL_CUSUM.fold(evidence.history.recall_score, has_failed=True)
+        if RECALL_CUSUM.has_crossed(score):
+            message = (
+                f"Answers keep missing every needle of their own prompts: change score {score:.1f} nats, "
+                f"alarm from {RECALL_CUSUM.threshold:.1f}."
+            )
+            return (_finding(evidence, Outcome.SUSPECT, Reason.RECALL_COLLAPSED, message),)
+    message = f"The answer misses needles of its own prompt at: {missed}."
+    return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED, message),)
+
+
+def _is_only_end_found(evidence: Evidence) -> bool:
+    """Only the tail of the prompt was known: the face of a context cut at its head."""
+    recall = evidence.reading.recall
+    return recall.found == (NeedlePosition.END,) and len(recall.missed) > 1
+
+
+def _found(evidence: Evidence) -> str:
+    return f"{' and '.join(position.value for position in evidence.reading.recall.found)} needle"
+
+
+def _finding(evidence: Evidence, outcome: Outcome, reason: Reason, message: str) -> Finding:
+    return Finding(detector=_NAME, outcome=outcome, reason=reason, message=message, probe_label=evidence.probe.label)

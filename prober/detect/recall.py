@@ -1,0 +1,48 @@
+"""When an answer is a fair trial of the LLM's recall, and the change detection over such trials."""
+
+import math
+
+from prober.domain.evidence import Answer, Evidence
+from prober.domain.prompt import NeedlePosition
+from prober.stats.cusum import Cusum
+
+RECALL_CUSUM = Cusum(honest_rate=0.05, broken_rate=0.9, threshold=math.log(1e4))
+"""Trials fail when every needle is missing, the decisive END one included. Four failures in a row raise the alarm; a
+healthy target raises one in at least 10,000 trials even at 5 %, and honest LLMs miss one plain needle in 0.3-2 %."""
+
+_OUTPUT_TOKENS_PER_NEEDLE = 16
+"""`The harbour phrase is a b c.` in any known tokenizer, with room."""
+
+
+def is_fair(evidence: Evidence) -> bool:
+    """The LLM saw the whole prompt, was asked for a needle and had room to answer."""
+    asked = evidence.reading.recall.asked
+    return (
+        bool(asked)
+        and evidence.answer is Answer.SERVED_FULL
+        and evidence.probe.max_output_tokens >= _OUTPUT_TOKENS_PER_NEEDLE * len(asked)
+    )
+
+
+def is_decisive_missed(evidence: Evidence) -> bool:
+    """The END needle is missing; where none was planted, all of them."""
+    recall = evidence.reading.recall
+    return recall.is_end_missed or (NeedlePosition.END not in recall.asked and recall.is_all_missed)
+
+
+def recall_trial(evidence: Evidence) -> bool | None:
+    """True: failed; False: passed; None: no trial.
+
+    Refusals are none. Nor are answers whose output ran out after reasoning: the needles may have been about to come.
+    """
+    if not is_fair(evidence) or evidence.reading.is_refusal_like:
+        return None
+    if is_decisive_missed(evidence) and has_reasoned(evidence) and evidence.observation.finish_reason == "length":
+        return None
+    return evidence.reading.recall.is_all_missed
+
+
+def has_reasoned(evidence: Evidence) -> bool:
+    """Part of the output was reasoning, whose wording is free."""
+    observation = evidence.observation
+    return evidence.target.thinking or observation.reasoning_characters > 0 or bool(observation.usage.reasoning_tokens)
