@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from prober.detect.counts import is_truncated
 from prober.domain.evidence import Answer
-from prober.domain.observation import FailureKind, Observation, RefusalReason
+from prober.domain.observation import FailureKind, Observation, Refusal, RefusalReason
 from prober.domain.probe import Probe
 from prober.domain.prompt import Prompt
 from prober.domain.target import Target
@@ -66,29 +66,27 @@ def classify(target: Target, probe: Probe, prompt: Prompt, observation: Observat
         return Answer.REROUTED
     if not observation.text.strip() and observation.finish_reason not in {"tool_calls", "function_call"}:
         return Answer.STARVED if _has_reasoned(target, probe, observation) else Answer.EMPTY
-    return Answer.TRUNCATED if is_truncated(prompt, observation.usage) else Answer.SERVED_FULL
+    return Answer.TRUNCATED if is_truncated(target, prompt, observation.usage) else Answer.SERVED_FULL
 
 
 def _unserved(observation: Observation) -> Answer | None:
     """Everything but a whole answer under a 2xx status; None for that one."""
-    if observation.failure in {FailureKind.INTERNAL, FailureKind.ABANDONED}:
-        return _BY_FAILURE[observation.failure]
-    if observation.refusal is not None:
-        return _refused(observation, observation.refusal.reason, in_stream=observation.refusal.in_stream)
-    if observation.failure is not None:
-        return _BY_FAILURE[observation.failure]
-    if observation.status is None:
-        return Answer.MALFORMED
-    if not 200 <= observation.status < 300:  # noqa: PLR2004 - the 2xx class
-        return _by_status(observation.status)
-    if not _has_tokens(observation) and (observation.bad_frames or not observation.is_terminated):
+    failure, refusal, status = observation.failure, observation.refusal, observation.status
+    if refusal is not None and failure not in {FailureKind.INTERNAL, FailureKind.ABANDONED}:
+        return _refused(observation, refusal)
+    if failure is not None:
+        return _BY_FAILURE[failure]
+    if status is not None and not 200 <= status < 300:  # noqa: PLR2004 - the 2xx class
+        return _by_status(status)
+    is_broken = observation.bad_frames > 0 or not observation.is_terminated
+    if status is None or (is_broken and not _has_tokens(observation)):
         return Answer.MALFORMED
     return _BY_FINISH.get(observation.finish_reason or "")
 
 
-def _refused(observation: Observation, reason: RefusalReason, *, in_stream: bool) -> Answer:
-    if reason is not RefusalReason.LENGTH or not in_stream:
-        return _BY_REFUSAL[reason]
+def _refused(observation: Observation, refusal: Refusal) -> Answer:
+    if refusal.reason is not RefusalReason.LENGTH or not refusal.in_stream:
+        return _BY_REFUSAL[refusal.reason]
     # A rejection that comes after generated tokens is none: the prompt was already being answered.
     return Answer.MALFORMED if _has_tokens(observation) else Answer.REJECTED_IN_STREAM
 

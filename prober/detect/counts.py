@@ -3,7 +3,7 @@
 from prober.domain.evidence import Answer, Evidence
 from prober.domain.observation import Usage
 from prober.domain.prompt import Prompt
-from prober.domain.target import OverlongContract
+from prober.domain.target import OverlongContract, Target
 
 TRUNCATED_SHARE = 0.98
 """Below this share of the planned length a smaller count is a truncation rather than a miscount."""
@@ -20,12 +20,17 @@ def is_as_planned(prompt: Prompt, usage: Usage) -> bool:
     return abs(usage.prompt_tokens - prompt.planned_tokens) <= prompt.token_tolerance
 
 
-def is_truncated(prompt: Prompt, usage: Usage) -> bool:
-    """The server counts credibly fewer prompt tokens than were sent: it answered a shortened prompt."""
-    if prompt.planned_tokens is None or usage.prompt_tokens is None or is_as_planned(prompt, usage):
+def is_truncated(target: Target, prompt: Prompt, usage: Usage) -> bool:
+    """The server counts credibly fewer prompt tokens than were sent: it answered a shortened prompt.
+
+    Either well fewer, or as many as the known limit allows where the prompt was longer (SGLang cuts to the limit).
+    """
+    planned, reported = prompt.planned_tokens, usage.prompt_tokens
+    if planned is None or reported is None or reported >= planned - prompt.token_tolerance:
         return False
-    least = max(_NO_TRUNCATION_TOKENS, _NO_TRUNCATION_SHARE * prompt.planned_tokens)
-    return least <= usage.prompt_tokens < TRUNCATED_SHARE * prompt.planned_tokens
+    is_cut_to_limit = reported <= target.first_rejected_tokens <= planned
+    least = max(_NO_TRUNCATION_TOKENS, _NO_TRUNCATION_SHARE * planned)
+    return reported >= least and (is_cut_to_limit or reported < TRUNCATED_SHARE * planned)
 
 
 def certain_tokens(prompt: Prompt, usage: Usage) -> int | None:

@@ -76,6 +76,7 @@ class Timeline:
     throttle_wait: float = 0.0
     """Time spent before the clock started, waiting for the tenant's pacing."""
     connect: float | None = None
+    """Duration of resolving, connecting, tunnel and TLS, all before `request_start`; None on a reused connection."""
     body_sent: float | None = None
     """Handed to the kernel; lies by up to 3.5 MB of send queue."""
     body_acked: float | None = None
@@ -104,6 +105,8 @@ class Observation:
 
     sent_at: dt.datetime
     """Aware, UTC."""
+    request_id: str = ""
+    """The X-Request-Id we sent: finds the request in the server's own logs."""
     status: int | None = None
     failure: FailureKind | None = None
     failure_detail: str = ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import ssl
 from collections.abc import AsyncIterator
 
@@ -17,6 +18,8 @@ SHARED_CONNECTIONS = 8
 (encode/httpcore issue #1093, PR #1035): with as many places as connections, nothing ever queues in it."""
 
 _KEEP_ALIVE_SECONDS = 60.0
+_NO_TIMEOUT = httpx.Timeout(None)
+"""An exchange keeps its own time: a silence bound from request to answer, and a deadline over all."""
 
 
 def tls_context(settings: ConnectionSettings) -> ssl.SSLContext | None:
@@ -61,9 +64,9 @@ class _Transport(httpx.AsyncBaseTransport):
                 extensions=request.extensions,
             )
         )
-        return httpx.Response(
-            response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
-        )
+        # httpx parses a redirect's address even when it does not follow it, and raises for one it cannot parse.
+        headers = [(name, value) for name, value in response.headers if name.lower() != b"location"]
+        return httpx.Response(response.status, headers=headers, stream=_Body(response), extensions=response.extensions)
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -81,6 +84,15 @@ class _Body(httpx.AsyncByteStream):
         await self._response.aclose()
 
 
+class Lease:
+    """A client on loan."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
+        self.is_spoiled = False
+        """Set it when a request was not read to its end: a pool loses track of connections under cancellation."""
+
+
 class _Lane:
     """A shared client and who uses it."""
 
@@ -95,41 +107,50 @@ class Connections:
     """Hands out clients over one TLS context. HTTP/1.1, no environment, no redirects, no retries."""
 
     def __init__(self, settings: ConnectionSettings) -> None:
+        # httpcore's locks load this at the first request: 80 ms of event loop within a timed probe.
+        with contextlib.suppress(ImportError):
+            importlib.import_module("anyio._backends._asyncio")
         self._settings = settings
         self._tls = tls_context(settings)
         self._lanes: dict[str, _Lane] = {}
 
     @contextlib.asynccontextmanager
-    async def fresh(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a client of its own, with one connection that dies with it."""
+    async def fresh(self) -> AsyncIterator[Lease]:
+        """Lend a client of its own, with one connection that dies with it."""
         client = self._client(connections=1)
         try:
-            yield client
+            yield Lease(client)
         finally:
             await client.aclose()
 
     @contextlib.asynccontextmanager
-    async def shared(self, tenant: str) -> AsyncIterator[httpx.AsyncClient]:
-        """Give the tenant's kept-alive client, on a connection nobody else is using.
+    async def shared(self, tenant: str) -> AsyncIterator[Lease]:
+        """Lend the tenant's kept-alive client, on a connection nobody else is using.
 
-        A block that ends by an exception retires the client: a pool loses track of connections under cancellation.
+        A lease that is spoiled, or ends by an exception, retires the client once its other users are done.
         """
         lane = self._lanes.get(tenant)
         if lane is None:
             lane = self._lanes[tenant] = _Lane(self._client(connections=SHARED_CONNECTIONS))
+        lease = Lease(lane.client)
         lane.users += 1
         try:
             async with lane.places:
-                yield lane.client
+                yield lease
         except BaseException:
-            lane.is_retired = True
-            if self._lanes.get(tenant) is lane:
-                del self._lanes[tenant]
+            lease.is_spoiled = True
             raise
         finally:
             lane.users -= 1
+            if lease.is_spoiled:
+                self._retire(tenant, lane)
             if lane.is_retired and not lane.users:
                 await lane.client.aclose()
+
+    def _retire(self, tenant: str, lane: _Lane) -> None:
+        lane.is_retired = True
+        if self._lanes.get(tenant) is lane:
+            del self._lanes[tenant]
 
     async def aclose(self) -> None:
         """Close the shared clients; a later `shared` opens new ones."""
@@ -141,7 +162,10 @@ class Connections:
 
     def _client(self, *, connections: int) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            transport=_Transport(self._pool(connections)), trust_env=False, follow_redirects=False, timeout=None
+            transport=_Transport(self._pool(connections)),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=_NO_TIMEOUT,
         )
 
     def _pool(self, connections: int) -> httpcore.AsyncConnectionPool:

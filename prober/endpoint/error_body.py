@@ -16,7 +16,9 @@ _MAX_JSON_BYTES = 262_144
 _MAX_TEXT = 16_384
 _MAX_DEPTH = 5
 _MAX_ITEMS = 8
-_TEXT_KEYS = ("message", "Message", "msg", "error", "errors", "detail", "description", "metadata", "raw", "response")
+_TEXT_KEYS = ("message", "Message", "msg", "error", "errors", "detail", "description", "metadata", "raw")
+_OBJECT_KEYS = ("response", "result")
+"""Hold errors as objects; as strings they are an answer's text, which says nothing about the refusal."""
 _CODE_KEYS = ("code", "type", "error_type", "error_code")
 _STATUS_KEYS = ("status", "status_code", "code")
 _ERROR_STATUSES = range(400, 600)
@@ -84,6 +86,8 @@ def _walk(node: object, depth: int) -> Iterator[str | Mapping[str, object]]:
         yield fields
         for key in _TEXT_KEYS:
             yield from _walk(fields.get(key), depth - 1)
+        for key in _OBJECT_KEYS:
+            yield from _walk(as_map(fields.get(key)), depth - 1)
 
 
 def _codes_in(objects: Iterable[Mapping[str, object]]) -> Iterator[str]:

@@ -16,6 +16,7 @@ _OK = 200
 _DONE = b"[DONE]"
 _NOT_SERVED = frozenset({"abort", "error"})
 """Finish reasons of answers that broke off: SGLang's `abort`, vLLM's `error`, Workers AI's `error`."""
+_FAILURE_EVENTS = ("error", "response.failed")
 _OURS = frozenset({"messages", "stream", "max_tokens", "max_completion_tokens"})
 _ERROR_FRAME = re.compile(rb"""\s*\{\s*["']error["']\s*:""")
 """SGLang's gateway prints Python's repr of a dict into `data:`, which is no JSON."""
@@ -71,7 +72,7 @@ def whole_answer(body: bytes) -> Frame:
 def is_error(document: object) -> bool:
     """The document reports a failure: an error object of any shape, a failure event, or `success: false`."""
     fields = as_map(document)
-    if fields.get("error") or fields.get("object") == "error" or fields.get("type") in {"error", "response.failed"}:
+    if fields.get("error") or fields.get("object") == "error" or fields.get("type") in _FAILURE_EVENTS:
         return True
     return fields.get("success") is False or (
         "choices" not in fields and any(fields.get(key) for key in ("detail", "errors"))

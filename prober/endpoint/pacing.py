@@ -34,5 +34,5 @@ class TenantPacing:
     async def start(self) -> float:
         """Wait until another request may start; gives the seconds spent waiting."""
         asked = self._clock.monotonic()
-        await self._starts.acquire()  # type: ignore[no-untyped-call] - the library has no annotations
+        await self._starts.acquire()  # type: ignore[no-untyped-call]  # the library has no annotations
         return self._clock.monotonic() - asked

@@ -32,10 +32,14 @@ class Stopwatch:
         """Note that `name` happens now, unless it has happened before."""
         self._marks.setdefault(name, self._clock.monotonic())
 
-    def token(self) -> None:
-        """Note a non-empty token of any channel."""
-        self._last_token = self._clock.monotonic()
-        self._marks.setdefault("first_token", self._last_token)
+    def now(self) -> float:
+        """The clock's reading, for `token`."""
+        return self._clock.monotonic()
+
+    def token(self, at: float) -> None:
+        """Note a non-empty token of any channel that came at `at`."""
+        self._last_token = at
+        self._marks.setdefault("first_token", at)
 
     def has(self, name: str) -> bool:
         """True when `name` happened."""
@@ -97,6 +101,11 @@ class AckWatch:
         self._began = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._poll()
+
+    @property
+    def is_watching(self) -> bool:
+        """Still polling: not acknowledged, not given up, and the kernel does tell."""
+        return self._timer is not None
 
     def _poll(self) -> None:
         self._timer = None

@@ -24,6 +24,7 @@ from prober.lab.surfaces.context import Generator, SurfaceContext
 from prober.lab.surfaces.settings import SurfaceSettings
 
 LOOPBACK = "127.0.0.1"
+DEFAULT_SURFACES = SurfaceSettings()
 KEEP_ALIVE_SECONDS = 60
 SHUTDOWN_SECONDS = 2
 """After which exchanges that have not ended with the lab are cut off."""
@@ -57,7 +58,7 @@ class LabServer:
     def __init__(
         self,
         settings: LabSettings,
-        surfaces: SurfaceSettings = SurfaceSettings(),
+        surfaces: SurfaceSettings = DEFAULT_SURFACES,
         *,
         host: str = LOOPBACK,
         port: int = 0,
@@ -102,8 +103,9 @@ class LabServer:
             undo.pop_all()
         self.base_url = _url(listener)
         self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
-        while not self._server.started and not self._serving.done():
-            await asyncio.sleep(0.001)
+        await self._server.is_up.wait()
+        if not self._server.started:
+            await self._serving
         return self
 
     async def __aexit__(
@@ -125,7 +127,7 @@ async def serve(
     port: int,
     on_ready: OnReady | None = None,
     *,
-    surfaces: SurfaceSettings = SurfaceSettings(),
+    surfaces: SurfaceSettings = DEFAULT_SURFACES,
     allow_remote: bool = False,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then shut down cleanly and return.
@@ -157,6 +159,17 @@ def is_loopback(host: str) -> bool:
 
 
 class _QuietServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say when start-up is over, well or badly."""
+        try:
+            await super().startup(sockets)
+        finally:
+            self.is_up.set()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to whoever owns the process: uvicorn would raise them again after its shutdown."""

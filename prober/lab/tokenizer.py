@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Ids = npt.NDArray[np.int32]
 _Keys = npt.NDArray[np.uint64]
+_Numbers = npt.NDArray[np.int64]
 
 PIECE_BYTES = 16
 MAX_PIECES = 1 << 22
@@ -33,14 +34,13 @@ TEMPLATE_TOKENS = 24
 """What the chat template adds to a single user message."""
 
 _WORD, _BLANK, _OTHER = 1, 2, 3
-_CLASSES = np.full(256, _OTHER, dtype=np.uint8)
-for _byte in range(256):
-    if chr(_byte).isalnum() or _byte >= 0x80:  # noqa: PLR2004 - not ASCII
-        _CLASSES[_byte] = _WORD
-    elif chr(_byte) in " \t\r":
-        _CLASSES[_byte] = _BLANK
+_CLASSES = bytes(
+    _WORD if chr(byte).isalnum() or byte >= 0x80 else _BLANK if chr(byte) in " \t\r" else _OTHER  # noqa: PLR2004 - not ASCII
+    for byte in range(256)
+)
 _MASKS = np.array([(1 << 8 * length) - 1 for length in range(9)], dtype=np.uint64)
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_BLOCK = 1 << 15
 _UNUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -70,9 +70,14 @@ class Tokenizer:
         if not data:
             return np.zeros(0, dtype=np.int32)
         starts, lengths, is_blank_before = _split(data)
-        low, high = _keys(data, starts, lengths)
-        with self._lock:
-            pieces = self._intern(low, high)
+        windows = np.ndarray((len(data) + 8,), dtype="<u8", buffer=data + bytes(PIECE_BYTES), strides=(1,))
+        pieces = np.empty(len(starts), dtype=np.int32)
+        # In blocks: they stay in the processor's cache, and new words are new only once.
+        for block in range(0, len(starts), _BLOCK):
+            part = slice(block, block + _BLOCK)
+            low, high = _keys(windows, starts[part], lengths[part])
+            with self._lock:
+                pieces[part] = self._intern(low, high)
         is_blank_before &= pieces != _FIRST_PIECE
         return pieces << 1 | is_blank_before
 
@@ -151,46 +156,42 @@ class Tokenizer:
             pieces, slots = np.delete(pieces, placed), np.delete(slots, placed)
             slots = np.where(self._slots[slots] == 0, slots, (slots + 1) & (len(self._slots) - 1))
 
-    def _hash(self, low: _Keys, high: _Keys) -> npt.NDArray[np.int64]:
+    def _hash(self, low: _Keys, high: _Keys) -> _Numbers:
         mixed = (low * _MULTIPLIERS[0]) ^ (high * _MULTIPLIERS[1])
         return (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
 
 
-def _split(data: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _split(data: bytes) -> tuple[_Numbers, _Numbers, npt.NDArray[np.bool_]]:
     """Start, length in bytes and "a blank stands before" of every piece, in order."""
-    classes = _CLASSES[np.frombuffer(data, dtype=np.uint8)]
-    is_word = classes == _WORD
-    is_start = is_word.copy()
-    is_start[1:] &= ~is_word[:-1]
-    is_end = is_word.copy()
-    is_end[:-1] &= ~is_word[1:]
-    starts = np.flatnonzero(is_start | (classes == _OTHER))
-    lengths = np.ones(len(starts), dtype=np.int64)
-    lengths[is_word[starts]] = np.flatnonzero(is_end) - np.flatnonzero(is_start) + 1
-    is_blank_before = classes[starts - 1] == _BLANK
-    if starts.size and starts[0] == 0:
-        is_blank_before[0] = False
-    if lengths.size and lengths.max() > PIECE_BYTES:
-        return _cut(starts, lengths, is_blank_before)
+    classes = np.frombuffer(data.translate(_CLASSES), dtype=np.uint8)
+    edges = np.flatnonzero(classes[1:] != classes[:-1]) + 1
+    starts = np.concatenate([[0], edges])
+    lengths = np.diff(starts, append=len(data))
+    kinds = classes[starts]
+    is_blank = kinds == _BLANK
+    is_blank_before = np.concatenate([[False], is_blank[:-1]])
+    is_piece = ~is_blank
+    starts, lengths, is_blank_before = starts[is_piece], lengths[is_piece], is_blank_before[is_piece]
+    longest = np.where(kinds[is_piece] == _WORD, PIECE_BYTES, 1)
+    if (lengths > longest).any():
+        return _cut(starts, lengths, longest, is_blank_before)
     return starts, lengths, is_blank_before
 
 
 def _cut(
-    starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], is_blank_before: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    starts: _Numbers, lengths: _Numbers, longest: _Numbers, is_blank_before: npt.NDArray[np.bool_]
+) -> tuple[_Numbers, _Numbers, npt.NDArray[np.bool_]]:
     """Cut runs that are too long for one piece."""
-    counts = -(-lengths // PIECE_BYTES)
+    counts = -(-lengths // longest)
     firsts = np.cumsum(counts) - counts
     step = np.arange(counts.sum()) - np.repeat(firsts, counts)
-    offset = step * PIECE_BYTES
-    cut = np.minimum(PIECE_BYTES, np.repeat(lengths, counts) - offset)
+    offset = step * np.repeat(longest, counts)
+    cut = np.minimum(np.repeat(longest, counts), np.repeat(lengths, counts) - offset)
     return np.repeat(starts, counts) + offset, cut, np.repeat(is_blank_before, counts) & (step == 0)
 
 
-def _keys(data: bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> tuple[_Keys, _Keys]:
+def _keys(windows: _Keys, starts: _Numbers, lengths: _Numbers) -> tuple[_Keys, _Keys]:
     """Bytes of every piece as two little-endian words, zero-padded: an exact identity, as no piece ends in NUL."""
-    padded = data + bytes(PIECE_BYTES)
-    windows = np.ndarray((len(data) + 8,), dtype="<u8", buffer=padded, strides=(1,))
     low = windows[starts] & _MASKS[np.minimum(lengths, 8)]
     high = np.zeros(len(starts), dtype=np.uint64)
     is_long = np.flatnonzero(lengths > 8)  # noqa: PLR2004 - bytes in one key word

@@ -17,6 +17,7 @@ from prober.domain.verdict import Spending
 from prober.plan.calibrate import calibrate
 from prober.plan.scenarios import SCENARIOS
 from prober.plan.stage import Stage
+from prober.prompt import tokens
 
 _FIXED_TOKENS = 160
 _LINE_TOKENS = 17
@@ -33,9 +34,9 @@ def estimate(campaign: Campaign) -> Spending:
     refused is what the probe asks. A hit adds a re-probe or two. Scenario names must be registered.
     """
     rehearsal = _Rehearsal(campaign)
-    calibration = rehearsal.play(calibrate(campaign.target, campaign.tenants[0]))
-    if calibration is None:
-        raise AssertionError("the rehearsed target's counts are additive")
+    rehearsal.play(calibrate(campaign.target, campaign.tenants[0]))
+    form = campaign.target.text_form
+    calibration = tokens.calibrate(form, [_count(spec) for spec in tokens.calibration_specs(form)])
     for name in campaign.scenarios:
         stage = Stage(
             target=campaign.target, tenants=campaign.tenants, settings=campaign.settings, calibration=calibration
@@ -63,12 +64,12 @@ class _Rehearsal:
             return returned
 
     def _judge(self, probe: Probe) -> Judgement:
-        tokens = _count(probe.prompt)
-        is_served = tokens < self.target.first_rejected_tokens
+        length = _count(probe.prompt)
+        is_served = length < self.target.first_rejected_tokens
         history = History(anchors=dict(self.timings))
         if probe.role is Role.ANCHOR:
-            self.timings[tokens] = (*self.timings.get(tokens, ()), 1.0)
-        self.spent += Spending(requests=1, prompt_tokens=tokens, output_tokens=probe.max_output_tokens)
+            self.timings[length] = (*self.timings.get(length, ()), 1.0)
+        self.spent += Spending(requests=1, prompt_tokens=length, output_tokens=probe.max_output_tokens)
         evidence = Evidence(
             target=self.target,
             probe=probe,
@@ -80,7 +81,7 @@ class _Rehearsal:
                 planned_tokens=probe.prompt.tokens,
                 token_tolerance=0,
             ),
-            observation=_observe(tokens, is_served=is_served),
+            observation=_observe(length, is_served=is_served),
             answer=Answer.SERVED_FULL if is_served else Answer.REJECTED_OK,
             reading=Reading(characters=0, words=0, sha256=""),
             history=history,
@@ -97,9 +98,9 @@ def _count(spec: PromptSpec) -> int:
     return _FIXED_TOKENS + _LINE_TOKENS * lines + _INSTRUCTION_TOKENS * spec.instruction_lines
 
 
-def _observe(tokens: int, *, is_served: bool) -> Observation:
+def _observe(length: int, *, is_served: bool) -> Observation:
     never_sent = dt.datetime.min.replace(tzinfo=dt.UTC)
     if is_served:
-        return Observation(sent_at=never_sent, status=200, usage=Usage(prompt_tokens=tokens))
-    refusal = Refusal(reason=RefusalReason.LENGTH, stated_tokens=tokens)
+        return Observation(sent_at=never_sent, status=200, usage=Usage(prompt_tokens=length))
+    refusal = Refusal(reason=RefusalReason.LENGTH, stated_tokens=length)
     return Observation(sent_at=never_sent, status=400, refusal=refusal)

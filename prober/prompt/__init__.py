@@ -1,5 +1,4 @@
-"""Attributable text: its codec and keys, composing prompts of an exact token count, and reading answers without keeping
-a word of them.
+"""Attributable text: codec and keys, composing prompts of an exact token count, reading answers without keeping a word.
 
 Pure and synchronous. Randomness comes in as the canary's serial, secrets as a keyring.
 """

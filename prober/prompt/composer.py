@@ -54,9 +54,7 @@ def section_sizes(structure: Structure) -> list[int]:
     return [least + (index < longer) for index in range(sections)]
 
 
-def _text(
-    form: TextForm, structure: Structure, canary: Canary, keyring: Keyring, needles: tuple[Needle, ...]
-) -> str:
+def _text(form: TextForm, structure: Structure, canary: Canary, keyring: Keyring, needles: tuple[Needle, ...]) -> str:
     head, middle, end = (sentence(needle).encode("ascii") for needle in needles)
     opening = first_line(keyed_words(keyring, canary, "first line", _FIRST_LINE_WORDS)).encode("ascii")
     question = closing_question([needle.noun for needle in needles]).encode("ascii")

@@ -17,7 +17,8 @@ def read(content: str, reasoning: str, own: Prompt, keyring: Keyring, live: Live
     """Read both channels of one answer against the prompt that asked for it; either may be empty.
 
     Sightings, fragments and needles are sought in content and reasoning alike; words are counted in each for itself.
-    A refusal is looked for in the content, in reasoning only without any. `sha256` is that of content followed by reasoning, lone surrogates passed through. Nothing of the text remains.
+    A refusal is looked for in the content, in reasoning only where there is no content. `sha256` is that of content
+    followed by reasoning, lone surrogates passed through. Nothing of the text remains.
     """
     text = f"{content}\n{reasoning}" if content and reasoning else content + reasoning
     own_sightings, foreign_sightings = foreign_and_own(text, own, keyring, live)

@@ -19,7 +19,7 @@ _TEMPLATES: Final = (
     r"i'm (?:just )?an ai",
     r"i do(?:n't| not) (?:see|have (?:access|any|the|enough))",
     r"(?:is|was) no (?:document|text) (?:provided|attached|given)",
-    r"(?:your|the) (?:message|input|text|document|prompt) (?:is|was|got|appears|seems)(?: to be)? (?:cut|trunc|too long|empty)",
+    r"(?:your|the) (?:message|input|text|document|prompt) (?:is|was|got|seems)(?: to be)? (?:cut|trunc|too long|empty)",
     r"lo siento",
     r"no puedo",
     r"je suis désolée?",

@@ -5,7 +5,8 @@ import dataclasses
 import math
 
 from prober.domain.probe import PromptSpec
-from prober.prompt.tokens import RESERVED_PAD_WORDS, SECTION_LINES, SMALLEST_LINES, Calibration
+from prober.prompt.tokens import RESERVED_PAD_WORDS, SMALLEST_LINES, Calibration
+from prober.prompt.word_stream import SECTION_LINES
 
 _FEWEST_LINES = 2
 """The middle needle stands between two filler lines."""
@@ -75,7 +76,7 @@ def _sized_structure(spec: PromptSpec, tokens: int, calibration: Calibration | N
 
 
 def _reserve(calibration: Calibration, tokens: int) -> int:
-    """Pad words set aside for a shortening rewrite: half the tolerance (2 sigma) where lines are not uniform."""
+    """Pad words set aside for a shortening rewrite: half the tolerance where lines are not uniform."""
     if calibration.is_exact:
         return 0
     lines = _most_lines(calibration, tokens - RESERVED_PAD_WORDS)

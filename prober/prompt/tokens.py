@@ -14,9 +14,7 @@ import numpy as np
 
 from prober.domain.probe import PromptSpec
 from prober.domain.target import TextForm
-
-SECTION_LINES = 125
-"""Most filler lines between two instruction lines: about 2,000 words."""
+from prober.prompt.word_stream import SECTION_LINES
 
 SMALLEST_LINES = 4
 """Fewest filler lines of a sized prompt: the closing question asks for 30 words of filler, 2 lines of 16."""

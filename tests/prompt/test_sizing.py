@@ -25,7 +25,7 @@ UNEVEN = Calibration(
 
 @settings(max_examples=200, derandomize=True)
 @given(tokens=st.integers(EXACT.smallest_tokens, 1_100_000))
-def test_exact_sizes_are_met_by_lines_and_fewest_pads(tokens):
+def test_exact_sizes_are_met_by_lines_and_fewest_pads(tokens: int):
     """Lines, instruction lines and pad words add up to the size, with pad words for less than one more section."""
     structure = structure_of(PromptSpec(tokens=tokens), EXACT)
     counted = 90 + 17 * structure.filler_lines + 15 * structure.instruction_lines + structure.pad_words - 1
@@ -36,7 +36,7 @@ def test_exact_sizes_are_met_by_lines_and_fewest_pads(tokens):
 
 @settings(max_examples=100, derandomize=True)
 @given(tokens=st.integers(UNEVEN.smallest_tokens, 1_100_000))
-def test_uneven_sizes_keep_room_for_shorter_rewrites(tokens):
+def test_uneven_sizes_keep_room_for_shorter_rewrites(tokens: int):
     """Where lines are not uniform, at least the reserved pad words stand in the text and half the tolerance."""
     structure = structure_of(PromptSpec(tokens=tokens), UNEVEN)
     expected = UNEVEN.count(filler_lines=structure.filler_lines, instruction_lines=structure.instruction_lines)
@@ -46,7 +46,7 @@ def test_uneven_sizes_keep_room_for_shorter_rewrites(tokens):
 
 
 @pytest.mark.parametrize(("lines", "expected"), [(4, 0), (125, 0), (126, 1), (250, 1), (251, 2), (62_500, 499)])
-def test_instruction_lines_stand_between_sections_of_at_most_125_lines(lines, expected):
+def test_instruction_lines_stand_between_sections_of_at_most_125_lines(lines: int, expected: int):
     """A prompt has one instruction line fewer than sections."""
     assert instruction_lines_for(lines) == expected
 
@@ -59,7 +59,7 @@ def test_given_structure_is_taken_as_it_is():
 
 
 @pytest.mark.parametrize(("calibration", "planned"), [(EXACT, 1_007), (UNEVEN, 1_000)])
-def test_pad_adjust_moves_an_exact_count_and_corrects_an_uneven_one(calibration, planned):
+def test_pad_adjust_moves_an_exact_count_and_corrects_an_uneven_one(calibration: Calibration, planned: int):
     """Pad words move the prediction where it is exact; elsewhere they bring the learned count to the wished size."""
     spec = PromptSpec(tokens=1_000, pad_adjust=7)
     plain = structure_of(PromptSpec(tokens=1_000), calibration)
@@ -86,14 +86,16 @@ def test_pad_adjust_moves_an_exact_count_and_corrects_an_uneven_one(calibration,
         (PromptSpec(tokens=5_000, pad_adjust=-5_000), UNEVEN, "takes more pad words away"),
     ],
 )
-def test_specs_that_cannot_be_met_are_refused_with_a_reason(spec, calibration, reason):
+def test_specs_that_cannot_be_met_are_refused_with_a_reason(
+    spec: PromptSpec, calibration: Calibration | None, reason: str
+):
     """A contradictory, too small or over-shortened spec raises ValueError that says what would do."""
     with pytest.raises(ValueError, match=reason):
         structure_of(spec, calibration)
 
 
 @pytest.mark.parametrize("calibration", [EXACT, UNEVEN])
-def test_the_smallest_size_can_be_composed(calibration):
+def test_the_smallest_size_can_be_composed(calibration: Calibration):
     """The smallest size itself is met, with the fewest lines."""
     structure = structure_of(PromptSpec(tokens=calibration.smallest_tokens), calibration)
     assert structure.filler_lines == 4

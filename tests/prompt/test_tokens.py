@@ -17,7 +17,7 @@ def additive(form: TextForm, *, fixed: int, line: int, instruction: int) -> list
 
 
 @pytest.mark.parametrize("form", list(TextForm))
-def test_additive_counts_are_solved_exactly(form):
+def test_additive_counts_are_solved_exactly(form: TextForm):
     """Counts of additive lines give the cost of each kind of line as whole numbers."""
     calibration = calibrate(form, additive(form, fixed=101, line=17, instruction=15), model_reported="glm")
     assert calibration == Calibration(
@@ -34,7 +34,7 @@ def test_additive_counts_are_solved_exactly(form):
 
 
 @pytest.mark.parametrize("form", list(TextForm))
-def test_calibration_prompts_are_small_and_differ_in_both_unknowns(form):
+def test_calibration_prompts_are_small_and_differ_in_both_unknowns(form: TextForm):
     """The calls fit a 1,024-token context and are more than the unknowns, with a repeated structure as a check."""
     structures = [(spec.filler_lines, spec.instruction_lines) for spec in calibration_specs(form)]
     assert all(spec.form is form and spec.tokens is None for spec in calibration_specs(form))
@@ -45,7 +45,7 @@ def test_calibration_prompts_are_small_and_differ_in_both_unknowns(form):
 
 @pytest.mark.parametrize("call", range(8))
 @pytest.mark.parametrize("error", [-1, 1])
-def test_any_single_deviation_ends_exactness(call, error):
+def test_any_single_deviation_ends_exactness(call: int, error: int):
     """A count that is off by one token in any call makes the calibration inexact, never exact with a wrong slope."""
     counts = additive(WORDS, fixed=101, line=17, instruction=15)
     counts[call] += error
@@ -83,10 +83,10 @@ def test_inexact_calibration_needs_room_for_rewrites():
         ([1, 2, 3, 4, 5, 6, 7, 8], "do not grow with the prompt"),
         (additive(WORDS, fixed=101, line=17, instruction=-2), "do not add up"),
         (additive(WORDS, fixed=-3, line=17, instruction=15), "do not add up"),
-        ([169, 611, 405, 641, 184, 611, 626, 90], "one was cut or counted otherwise"),
+        ([169, 611, 405, 641, 184, 150, 626, 656], "one was cut or counted otherwise"),
     ],
 )
-def test_counts_that_cannot_be_additive_are_refused_with_a_reason(counts, reason):
+def test_counts_that_cannot_be_additive_are_refused_with_a_reason(counts: list[int], reason: str):
     """Constant, missing, shrinking or contradictory counts raise ValueError with a plain reason."""
     with pytest.raises(ValueError, match=reason):
         calibrate(WORDS, counts)
@@ -96,9 +96,7 @@ def test_counts_that_cannot_be_additive_are_refused_with_a_reason(counts, reason
     ("calibrated", "reported", "holds"),
     [(None, None, True), (None, "a", True), ("a", None, True), ("a", "a", True), ("a", "b", False)],
 )
-def test_calibration_holds_for_the_llm_that_answered(calibrated, reported, holds):
+def test_calibration_holds_for_the_llm_that_answered(calibrated: str | None, reported: str | None, *, holds: bool):
     """A calibration stops matching once another LLM name answers; a name never reported proves nothing."""
-    calibration = calibrate(
-        WORDS, additive(WORDS, fixed=101, line=17, instruction=15), model_reported=calibrated
-    )
+    calibration = calibrate(WORDS, additive(WORDS, fixed=101, line=17, instruction=15), model_reported=calibrated)
     assert calibration.matches(reported) is holds

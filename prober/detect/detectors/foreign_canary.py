@@ -18,11 +18,13 @@ _ENOUGH_LIVE_WINDOWS = 2
 
 def detect_foreign_canary(evidence: Evidence) -> tuple[Finding, ...]:
     """Judge decoded windows and accumulated fragments, of whatever answer, cut or erroneous ones included."""
-    seen = tuple(_of_sighting(evidence, sighting) for sighting in evidence.reading.foreign)
+    windows = (sighting for sighting in evidence.reading.foreign if sighting.tier is not Tier.FRAGMENTS)
+    seen = tuple(_of_sighting(evidence, sighting) for sighting in windows)
     accused = {
         sighting.canary.tenant_number
-        for sighting, finding in zip(evidence.reading.foreign, seen, strict=True)
+        for finding in seen
         if finding.outcome is Outcome.VIOLATION
+        for sighting in finding.sightings
     }
     # Windows of a tenant explain its fragments too: those would only repeat the same leak with less certainty.
     tallied = tuple(
@@ -61,8 +63,9 @@ def _of_tally(evidence: Evidence, tally: FragmentTally) -> Finding:
         outcome=Outcome.VIOLATION if tally.evidence_bits >= PAGE_BITS else Outcome.SUSPECT,
         reason=Reason.FOREIGN_FRAGMENTS,
         message=(
-            f"The answer holds fragments of {_whose(evidence, tally.tenant_number)}{source}: {tally.groups} code "
-            f"groups, {tally.pairs} word pairs, {tally.exclusive_words} exclusive words, {tally.evidence_bits:.1f} bits."
+            f"The answer holds fragments of {_whose(evidence, tally.tenant_number)}{source}: "
+            f"{tally.groups} code groups, {tally.pairs} word pairs, {tally.exclusive_words} exclusive words, "
+            f"{tally.evidence_bits:.1f} bits."
         ),
         probe_label=evidence.probe.label,
         evidence_bits=tally.evidence_bits,

@@ -26,7 +26,7 @@ def _empty_answer(evidence: Evidence) -> tuple[Finding, ...]:
         return ()
     observation = evidence.observation
     is_known_truncation = evidence.target.overlong is OverlongContract.TRUNCATE and is_truncated(
-        evidence.prompt, observation.usage
+        evidence.target, evidence.prompt, observation.usage
     )
     is_lie = observation.finish_reason == "length" and not is_known_truncation
     return (

@@ -25,7 +25,7 @@ def _prompt_tokens(evidence: Evidence) -> tuple[Finding, ...]:
     planned, reported = evidence.prompt.planned_tokens, evidence.observation.usage.prompt_tokens
     if reported is None:
         return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.USAGE_MISSING, "The answer reports no prompt tokens."),)
-    if planned is None or is_truncated(evidence.prompt, evidence.observation.usage):
+    if planned is None or is_truncated(evidence.target, evidence.prompt, evidence.observation.usage):
         return ()
     counts = f"{reported:,} prompt tokens reported, {planned:,} planned (+-{evidence.prompt.token_tolerance})"
     if is_as_planned(evidence.prompt, evidence.observation.usage):

@@ -13,7 +13,7 @@ class Stamp:
     """Identity of one answer."""
 
     answer_id: str
-    """32 hex digits, drawn by the lab: a client's own id never names a generation, so that two clients cannot collide."""
+    """32 hex digits, drawn by the lab: were a client's own id to name a generation, two clients could collide."""
     created: int
     """Seconds since the epoch."""
 

@@ -37,7 +37,7 @@ class _Sweep:
 
     def __init__(self, course: Course) -> None:
         self.course = course
-        self.within: list[int] = []
+        self.within = [counted_tokens(donor) or 0 for donor in course.judgements if soundness(donor) is Soundness.SOUND]
         self.beyond: list[int] = []
         self.ceiling: int | None = None
         """Smallest length some proxy found too many bytes; longer ones tell nothing."""
@@ -98,9 +98,13 @@ class _Sweep:
         return self.ceiling is None or length < self.ceiling
 
     def _bracket(self) -> Bisection | None:
-        """Longest sound length below the shortest one beyond; None while one of the two is missing."""
+        """Longest sound length below the shortest one beyond; None while nothing was beyond.
+
+        Where nothing was sound, the search starts from the size of the calibration's probes, which were served.
+        """
         if not self.beyond:
             return None
         beyond = min(self.beyond)
-        within = max((length for length in self.within if length < beyond), default=None)
-        return None if within is None else Bisection(largest_within=within, smallest_beyond=beyond)
+        smallest = self.course.stage.calibration.smallest_tokens
+        within = max((length for length in self.within if length < beyond), default=smallest)
+        return Bisection(largest_within=within, smallest_beyond=beyond) if within < beyond else None

@@ -1,0 +1,90 @@
+"""The run so far, folded probe by probe: what later probes are compared with."""
+
+from collections.abc import Mapping
+
+from prober.detect.counts import credible_cached_tokens
+from prober.detect.recall import RECALL_CUSUM, recall_trial
+from prober.domain.evidence import Answer, Evidence, History, Judgement
+from prober.domain.finding import Reason
+from prober.domain.outcome import Outcome
+from prober.domain.probe import Role
+
+MAX_TIMINGS = 32
+"""Per anchor size; the earliest are kept, so that a run's floor does not drift."""
+
+
+def advance(history: History, judgement: Judgement) -> History:
+    """Fold one judgement in, in the order of judging; the argument stays as it is."""
+    evidence, reasons = judgement.evidence, frozenset(finding.reason for finding in judgement.findings)
+    is_conclusive = judgement.outcome is not Outcome.INCONCLUSIVE and evidence.probe.role is not Role.CALIBRATION
+    first_token = _sound_first_token(judgement)
+    return History(
+        anchors=_anchors(history.anchors, evidence, first_token),
+        quickest_first_token=_least(history.quickest_first_token, first_token),
+        recall_score=_recall_score(history.recall_score, evidence),
+        fast_probe_labels=_fast_probe_labels(history.fast_probe_labels, evidence.probe.label, reasons),
+        cached_tokens_baseline=_cached_tokens_baseline(history.cached_tokens_baseline, evidence, reasons),
+        models_reported=_models_reported(history.models_reported, evidence),
+        probes=history.probes + 1,
+        conclusive=history.conclusive + is_conclusive,
+        clean=history.clean + (is_conclusive and judgement.outcome is Outcome.CLEAN),
+    )
+
+
+def _sound_first_token(judgement: Judgement) -> float | None:
+    """First-token seconds of a streamed, trusted, whole answer with nothing suspicious about it; else None."""
+    evidence = judgement.evidence
+    timeline = evidence.observation.timeline
+    is_sound = (
+        evidence.answer is Answer.SERVED_FULL
+        and evidence.observation.is_stream
+        and timeline.is_trusted
+        and not evidence.reading.recall.is_end_missed
+        and judgement.outcome.rank < Outcome.SUSPECT.rank
+    )
+    return timeline.first_token if is_sound else None
+
+
+def _anchors(
+    anchors: Mapping[int, tuple[float, ...]], evidence: Evidence, first_token: float | None
+) -> Mapping[int, tuple[float, ...]]:
+    """Add a timing under the anchor's planned size, unless a prefix cache shortened it."""
+    planned, counted = evidence.prompt.planned_tokens, evidence.observation.usage.prompt_tokens
+    size = planned if planned is not None else counted
+    is_cached = bool(credible_cached_tokens(evidence.observation.usage))
+    if evidence.probe.role is not Role.ANCHOR or first_token is None or not size or is_cached:
+        return anchors
+    return {**anchors, size: (*anchors.get(size, ()), first_token)[:MAX_TIMINGS]}
+
+
+def _least(known: float | None, new: float | None) -> float | None:
+    return min((seconds for seconds in (known, new) if seconds is not None), default=None)
+
+
+def _recall_score(score: float, evidence: Evidence) -> float:
+    has_failed = recall_trial(evidence)
+    return score if has_failed is None else RECALL_CUSUM.fold(score, has_failed=has_failed)
+
+
+def _fast_probe_labels(labels: tuple[str, ...], label: str, reasons: frozenset[Reason]) -> tuple[str, ...]:
+    """Only a plausible timing breaks the streak; a probe whose timing was not judged leaves it."""
+    if Reason.PREFILL_TOO_FAST in reasons:
+        return (*labels, label)
+    return () if Reason.PREFILL_PLAUSIBLE in reasons else labels
+
+
+def _cached_tokens_baseline(baseline: int | None, evidence: Evidence, reasons: frozenset[Reason]) -> int | None:
+    """Leave a flagged rise out: it must not become the new habit."""
+    cached = credible_cached_tokens(evidence.observation.usage)
+    is_new_text = evidence.probe.prompt.rewrite_of is None
+    if cached is None or not is_new_text or not evidence.answer.is_served or Reason.CACHE_HIT_ON_NEW_TEXT in reasons:
+        return baseline
+    return max(cached, baseline or 0)
+
+
+def _models_reported(models: tuple[str, ...], evidence: Evidence) -> tuple[str, ...]:
+    """Each once, the latest last."""
+    reported = evidence.observation.model_reported
+    if reported is None or not evidence.answer.is_served or evidence.answer is Answer.REROUTED:
+        return models
+    return (*(model for model in models if model != reported), reported)

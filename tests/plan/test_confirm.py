@@ -1,0 +1,91 @@
+"""The fresh re-probe after a first hit."""
+
+import dataclasses
+
+import pytest
+
+from prober.domain.evidence import Answer
+from prober.domain.outcome import Outcome
+from prober.domain.probe import Role
+from prober.plan.confirm import confirm
+from prober.plan.course import Course
+from tests.support.scripted import LEAK, TOO_FAST, Reply, failing, play, stage_of, target_of
+
+UNCONFIRMED = dataclasses.replace(LEAK, is_confirmed=False)
+TOKENS = 700_000
+
+
+def confirmed(first: Reply, second: Reply, *, tenants: int = 3, shared: bool = False):
+    """Send one probe, then let `confirm` have its judgement."""
+    target = target_of(shared=shared)
+    course = Course("x", stage_of(target, tenants=tenants))
+    replies = iter([first, second])
+
+    def steps():
+        received = yield from course.send([course.draft(Role.CHECK, course.checker(0), TOKENS)], "probe")
+        return (yield from confirm(course, received))
+
+    return course, play(steps(), target, lambda *_: next(replies))
+
+
+@pytest.mark.parametrize("first", [UNCONFIRMED, TOO_FAST])
+def test_a_hit_is_probed_again_by_another_checker(first):
+    """The re-probe has the hit's length, a fresh text and another tenant that is no donor."""
+    course, played = confirmed(first, Reply())
+    check, again = played.probes
+    assert again.role is Role.CONFIRMATION
+    assert again.prompt == check.prompt
+    assert again.prompt.rewrite_of is None
+    assert again.tenant != check.tenant
+    assert again.tenant in course.cast.checkers
+    assert not course.is_hit_reproduced
+    assert not course.has_confirmed_violation
+
+
+def test_with_one_checker_the_same_tenant_probes_again():
+    """Two tenants leave one donor and one checker; the donor never confirms."""
+    _, played = confirmed(TOO_FAST, Reply(), tenants=2)
+    assert played.probes[0].tenant == played.probes[1].tenant
+
+
+def test_two_violations_in_a_row_confirm_each_other():
+    """What shows twice on fresh text is confirmed."""
+    course, _ = confirmed(UNCONFIRMED, UNCONFIRMED)
+    assert course.has_confirmed_violation
+    assert course.is_hit_reproduced
+
+
+def test_two_suspicions_are_reproduced_but_no_violation():
+    """A suspicion seen twice is not probed for ever, and is not called a confirmed violation."""
+    course, _ = confirmed(TOO_FAST, TOO_FAST)
+    assert course.is_hit_reproduced
+    assert not course.has_confirmed_violation
+
+
+@pytest.mark.parametrize("first", [Reply(), failing(Answer.HANG), Reply(outcome=Outcome.SUSPECT)])
+def test_without_a_hit_nothing_is_probed_again(first):
+    """Clean, failed and merely odd answers need no re-probe."""
+    _, played = confirmed(first, Reply())
+    assert len(played.probes) == 1
+    assert played.returned == ()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_violation_that_stands_by_itself_is_not_probed_again(shared):
+    """A decoded canary needs no second one, least of all where real customers are."""
+    _, played = confirmed(LEAK, Reply(), shared=shared)
+    assert len(played.probes) == 1
+
+
+def test_a_target_that_must_be_left_alone_gets_no_re_probe():
+    """The probe bound holds for re-probes too."""
+    target = target_of()
+    course = Course("x", stage_of(target))
+    course.max_probes = 1
+
+    def steps():
+        received = yield from course.send([course.draft(Role.CHECK, course.checker(0), TOKENS)], "probe")
+        return (yield from confirm(course, received))
+
+    assert len(play(steps(), target, lambda *_: UNCONFIRMED).probes) == 1
+    assert not course.has_confirmed_violation

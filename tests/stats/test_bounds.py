@@ -1,0 +1,82 @@
+"""Bounds on leak rates against published and closed-form values."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prober.stats.bounds import clopper_pearson_upper, leak_rate_upper95, probes_needed
+
+# rate to exclude: probes for 95 %, 99 %, 99.9 %
+NEEDED = {
+    0.1: (29, 44, 66),
+    0.01: (299, 459, 688),
+    0.003: (998, 1_533, 2_300),
+    0.001: (2_995, 4_603, 6_905),
+    0.0003: (9_985, 15_349, 23_023),
+    0.0001: (29_956, 46_050, 69_075),
+}
+
+
+@pytest.mark.parametrize(
+    ("rate", "confidence", "probes"),
+    [(rate, c, n) for rate, row in NEEDED.items() for c, n in zip((0.95, 0.99, 0.999), row, strict=True)],
+)
+def test_probes_needed_is_the_published_table(rate: float, confidence: float, probes: int):
+    """The smallest count whose all-clean path excludes the rate: one probe fewer does not."""
+    assert probes_needed(rate, confidence) == probes
+    assert (1 - rate) ** probes <= 1 - confidence < (1 - rate) ** (probes - 1)
+
+
+@pytest.mark.parametrize(("clean", "bound"), [(1, 0.95), (10, 0.2589), (3000, 9.981e-4)])
+def test_the_bound_after_clean_probes_is_the_exact_one(clean: int, bound: float):
+    """1 - 0.05**(1/n), close to 3/n for large n."""
+    assert leak_rate_upper95(clean) == pytest.approx(bound, rel=1e-3)
+
+
+def test_the_bound_after_clean_probes_is_clopper_pearsons():
+    """With zero events both bounds are one and the same."""
+    assert leak_rate_upper95(250) == pytest.approx(clopper_pearson_upper(0, 250), rel=1e-9)
+
+
+@pytest.mark.parametrize(("events", "published"), [(1, 1.6e-3), (2, 2.1e-3), (3, 2.6e-3)])
+def test_the_bound_after_leaks_is_the_published_one(events: int, published: float):
+    """Clopper-Pearson for 3,000 probes, 95 % one-sided."""
+    assert clopper_pearson_upper(events, 3000) == pytest.approx(published, abs=5e-5)
+
+
+@pytest.mark.parametrize(("events", "trials", "upper"), [(5, 20, 0.4556), (1, 2, 0.9747), (4, 4, 1.0)])
+def test_small_samples_agree_with_closed_forms(events: int, trials: int, upper: float):
+    """5 of 20 is in printed tables; 1 of 2 solves 1 - p**2 = 0.05; all of all bounds nothing."""
+    assert clopper_pearson_upper(events, trials) == pytest.approx(upper, abs=1e-4)
+
+
+@settings(max_examples=50, derandomize=True, deadline=None)
+@given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n - 1), st.just(n))))
+def test_the_binomial_tail_at_the_bound_is_the_error_probability(counts: tuple[int, int]):
+    """By definition: P(at most k of n) = 0.05 at the bound; checked with exact binomial coefficients."""
+    events, trials = counts
+    p = clopper_pearson_upper(events, trials)
+    log_terms = [
+        math.log(math.comb(trials, k)) + k * math.log(p) + (trials - k) * math.log1p(-p) for k in range(events + 1)
+    ]
+    assert math.fsum(map(math.exp, log_terms)) == pytest.approx(0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (leak_rate_upper95, (0,)),
+        (probes_needed, (0.0, 0.95)),
+        (probes_needed, (0.01, 1.0)),
+        (clopper_pearson_upper, (4, 3)),
+        (clopper_pearson_upper, (-1, 3)),
+        (clopper_pearson_upper, (0, 0)),
+        (clopper_pearson_upper, (0, 3, 1.0)),
+    ],
+)
+def test_counts_that_bound_nothing_are_errors(function, arguments):
+    """No number may come out of no sample."""
+    with pytest.raises(ValueError, match=r"bound|between"):
+        function(*arguments)
