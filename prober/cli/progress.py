@@ -58,7 +58,7 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
         )
         self._progress.update(self._task, total=estimate.requests, completed=0)
 
-    def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:
+    def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:  # noqa: ARG002 - part of the port
         """Say what goes out."""
         scenario = wave.probes[0].scenario
         self._progress.update(self._task, description=f"{scenario}: {wave.purpose}")
@@ -67,7 +67,7 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
             count = f"{probes} probes" if probes > 1 else "1 probe"
             self._console.print(f"  {scenario}: {wave.purpose} ({count})", highlight=False, soft_wrap=True)
 
-    def probe_judged(self, run: Run, judgement: Judgement, spent: Spending) -> None:
+    def probe_judged(self, run: Run, judgement: Judgement, spent: Spending) -> None:  # noqa: ARG002 - part of the port
         """Count, and show at once what is bad."""
         self._progress.advance(self._task)
         worst = max(judgement.findings, key=lambda finding: finding.outcome.rank, default=None)

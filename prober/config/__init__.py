@@ -1,1 +1,1 @@
-""""""
+"""The configuration file: schema, loading, secrets, the canary key file."""

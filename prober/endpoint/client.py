@@ -74,6 +74,7 @@ class HttpEndpoint:
         self._connections = Connections(settings)
         self._pacing: dict[str, TenantPacing] = {}
         self._lag = LagSampler(clock)
+        self._encoding = asyncio.Lock()
         hang_seconds = settings.hang_seconds
         self._bounds = Bounds(
             connect_seconds=settings.connect_timeout,
@@ -88,7 +89,9 @@ class HttpEndpoint:
             pacing = self._pacing_of(probe.tenant.name)
             async with pacing.place() as place_wait:
                 # Built in a thread, before the clock starts: encoding megabytes on the loop would stall other probes.
-                body = await asyncio.to_thread(self._body, probe, prompt)
+                # One at a time: several encoders in a row would hold the interpreter lock from the loop.
+                async with self._encoding:
+                    body = await asyncio.to_thread(self._body, probe, prompt)
                 start_wait = await pacing.start()
                 return await self._send_now(probe, body, throttle_wait=place_wait + start_wait)
         except Exception as error:  # noqa: BLE001 - the boundary: an endpoint never raises

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping
 
+import httpcore
 import httpx
 
 from prober.domain.observation import FailureKind, Refusal
@@ -166,7 +167,7 @@ class Exchange(Wire):
             if getattr(info.get("request"), "method", b"") == b"POST":
                 self._request_started()
         elif self._phase is Phase.SENDING and event.startswith("http11.send_request_"):
-            self._request_written(event)
+            self._request_written(event, info.get("exception"))
         elif self._phase is Phase.WAITING and event == "http11.receive_response_headers.complete":
             self._stopwatch.mark("headers")
             self._phase = Phase.READING
@@ -178,8 +179,8 @@ class Exchange(Wire):
         self._hang_up.on_request_start()
         self._progress()
 
-    def _request_written(self, event: str) -> None:
-        if event.endswith(".failed"):
+    def _request_written(self, event: str, error: object) -> None:
+        if isinstance(error, httpcore.WriteError):
             # The peer may have answered before it hung up: httpcore reads on.
             self._phase = Phase.WAITING
         elif event == "http11.send_request_body.complete" and self.stream is not None:

@@ -20,7 +20,6 @@ from prober.endpoint.timing import kernel_send_queue
 _READ_AHEAD_BYTES = 256 * 1024
 _WRITE_SLICE_BYTES = 128 * 1024
 _REFUSING = re.compile(rb"HTTP/1\.[01] [3-5]")
-_HAPPY_EYEBALLS_SECONDS = 0.25  # RFC 8305, section 8
 
 
 class Wire:
@@ -148,7 +147,7 @@ class SocketStream(httpcore.AsyncNetworkStream):
                 wire.on_read()
             return self._inbox.take(max_bytes)
         if self._inbox.error is not None:
-            raise httpcore.ReadError from self._inbox.error
+            raise _because(httpcore.ReadError(), self._inbox.error)
         if wire is not None:
             wire.is_closed_by_peer = True
         return b""
@@ -174,7 +173,7 @@ class SocketStream(httpcore.AsyncNetworkStream):
             await self._inbox.until_writable()
         # httpcore meets a failed write by reading the answer.
         if self._transport.is_closing() or self._inbox.is_refusing:
-            raise httpcore.WriteError from self._inbox.error
+            raise _because(httpcore.WriteError(), self._inbox.error)
 
     async def aclose(self) -> None:
         """Close at once."""
@@ -239,17 +238,20 @@ class SocketBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> SocketStream:
-        """Connect, IPv6 and IPv4 racing. Raises httpcore's ConnectError and ConnectTimeout, with the cause attached."""
+        """Connect to the first address that answers, in the resolver's order.
+
+        Raises httpcore's ConnectError and ConnectTimeout, with the cause attached.
+        """
         wire = current_wire.get(None)
         if wire is not None:
             wire.on_connect()
         try:
             async with asyncio.timeout(timeout):
+                # No `happy_eyeballs_delay`: asyncio then leaks the winning socket when it is cancelled (Python 3.11).
                 transport, inbox = await asyncio.get_running_loop().create_connection(
                     _Inbox,
                     host,
                     port,
-                    happy_eyeballs_delay=_HAPPY_EYEBALLS_SECONDS,
                     local_addr=None if local_address is None else (local_address, 0),
                 )
         except TimeoutError as error:
@@ -265,3 +267,9 @@ class SocketBackend(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         """Only asked for by the pool's own retries, which are off."""
         await asyncio.sleep(seconds)
+
+
+def _because(error: Exception, cause: Exception | None) -> Exception:
+    """Attach what the system said; httpcore's pool re-raises `from None`, which leaves the context alone."""
+    error.__context__ = cause
+    return error

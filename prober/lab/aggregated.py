@@ -7,10 +7,9 @@ from prober.lab.answering import Answering
 from prober.lab.census import Census
 from prober.lab.events import Event
 from prober.lab.faults import Fault
-from prober.lab.forward import ForwardPass
 from prober.lab.handoff import Job
 from prober.lab.limits import largest_input, length_refusal
-from prober.lab.pool import STUB, KvPool
+from prober.lab.pool import STUB
 from prober.lab.prefill import STUB_IDS
 from prober.lab.settings import LabSettings
 
@@ -21,17 +20,16 @@ class AggregatedRole:
     def __init__(
         self,
         settings: LabSettings,
-        pool: KvPool,
         answering: Answering,
         counters: collections.Counter[str],
         on_census: Callable[[Census], None],
     ) -> None:
         self._settings = settings
         self._answering = answering
-        self._forward: ForwardPass = answering.forward
+        self._forward = answering.forward
         self._counters = counters
         self._on_census = on_census
-        self.pool = pool
+        self.pool = answering.pool
         self.largest_input = largest_input(settings.context_tokens, settings.prefill_pool_tokens)
 
     async def run(self, job: Job) -> AsyncIterator[Event]:
@@ -48,8 +46,8 @@ class AggregatedRole:
             yield refusal
             return
         tokens = len(ids)
-        room_left = self.pool.pages * self._settings.page_tokens - tokens
-        lease = await self.pool.reserve(tokens + min(job.max_new_tokens, room_left))
+        job = job.within(self._settings.prefill_pool_tokens, tokens)
+        lease = await self.pool.reserve(tokens + job.max_new_tokens)
         try:
             await self._forward.run(ids, lease, STUB if refusal else job.room)
             if refusal:

@@ -1,5 +1,6 @@
 """Decode steps: one token at a time, each from what the pages hold at that moment."""
 
+import collections
 import dataclasses
 from collections.abc import AsyncIterator
 
@@ -11,7 +12,7 @@ from prober.lab.handoff import Job
 from prober.lab.llm import Plan
 from prober.lab.pool import KvPool, Lease
 from prober.lab.timing import DECODE_STEP_SECONDS, Pace
-from prober.lab.tokenizer import Tokenizer
+from prober.lab.tokenizer import NEWLINE, Ids, Tokenizer
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Answering:
     forward: ForwardPass
     tokenizer: Tokenizer
     pace: Pace
+    counters: collections.Counter[str]
 
     async def run(self, job: Job, lease: Lease, tokens: int, first_id: int | None) -> AsyncIterator[Event]:
         """Stream the answer to a sequence of so many prompt tokens; `first_id` was decided by the prefill already."""
@@ -37,15 +39,14 @@ class Answering:
                 text = text.lstrip(" ")
             yield Chunk(reasoning=text) if is_reasoning else Chunk(content=text)
             await self.pace.sleep(DECODE_STEP_SECONDS)
-            if self.pool.latest_write(prompt_pages) != seen:
+            while self.pool.latest_write(prompt_pages) != seen:
                 # Somebody wrote into the pages under our feet: attention reads what stands there now.
+                self.counters["pages_changed_while_answering"] += 1
                 seen = self.pool.latest_write(prompt_pages)
                 plan = _starting_with(await self.forward.plan(job, lease, tokens), first_id)
-            is_untouched = self.pool.latest_write(prompt_pages) == seen
             lease.write(tokens + made, np.array([number], dtype=np.int32), job.room)
+            seen = self.pool.latest_write(prompt_pages)
             made += 1
-            if is_untouched:
-                seen = self.pool.latest_write(prompt_pages)
         yield Done(
             finish_reason="stop" if made == len(plan.ids) else "length",
             prompt_tokens=tokens,
@@ -55,9 +56,16 @@ class Answering:
 
 
 def _starting_with(plan: Plan, first_id: int | None) -> Plan:
+    """What was said first stays said: the plan follows it, as its own opening or after it."""
     if first_id is None or plan.ids[0] == first_id:
         return plan
-    prefix = np.array([first_id], dtype=np.int32)
     if len(plan.reasoning):
-        return dataclasses.replace(plan, reasoning=np.concatenate([prefix, plan.reasoning]))
-    return dataclasses.replace(plan, content=np.concatenate([prefix, plan.content]))
+        return dataclasses.replace(plan, reasoning=_after(first_id, plan.reasoning))
+    return dataclasses.replace(plan, content=_after(first_id, plan.content))
+
+
+def _after(first_id: int, ids: Ids) -> Ids:
+    following = ids.copy()
+    if following[0] > NEWLINE:
+        following[0] |= 1
+    return np.concatenate([np.array([first_id], dtype=np.int32), following])

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable
 
 from prober.lab.answering import Answering
 from prober.lab.census import Census
+from prober.lab.crew import Crew
 from prober.lab.events import Event, Rejection
 from prober.lab.faults import Fault, Fix
-from prober.lab.handoff import Handoff, Job, MetadataBuffers, Poll, digest
+from prober.lab.handoff import Handoff, Job, MetadataBuffers, digest
 from prober.lab.limits import (
     checksum_mismatch,
     largest_input,
@@ -16,10 +17,9 @@ from prober.lab.limits import (
     metadata_mismatch,
     waiting_timeout,
 )
-from prober.lab.pool import KvPool, Lease
+from prober.lab.pool import Lease
 from prober.lab.prefill import STUB_IDS
 from prober.lab.settings import LabSettings
-from prober.lab.timing import Pace
 
 _REPAIRED = frozenset({Fix.RETIRE_AFTER_FORWARD, Fix.REJECT_AT_DOOR})
 
@@ -30,21 +30,20 @@ class DecodeRole:
     def __init__(
         self,
         settings: LabSettings,
-        pool: KvPool,
         answering: Answering,
+        crew: Crew,
         counters: collections.Counter[str],
         on_census: Callable[[Census], None],
     ) -> None:
         self._settings = settings
-        self._pace: Pace = answering.pace
+        self._crew = crew
+        self._pace = answering.pace
         self._answering = answering
         self._counters = counters
         self._on_census = on_census
-        self.pool = pool
+        self.pool = answering.pool
         self.metadata = MetadataBuffers()
         self.largest_input = largest_input(settings.context_tokens, settings.decode_pool_tokens)
-        self.releases: set[asyncio.Task[None]] = set()
-        """Pages held for an aborted request until its prefill has drained."""
 
     async def run(self, job: Job, handoff: Handoff) -> AsyncIterator[Event]:
         """Serve one room; closing the iterator is how an abort arrives."""
@@ -60,10 +59,8 @@ class DecodeRole:
                     return
                 ids = STUB_IDS
         tokens = len(ids)
-        room_left = (
-            self._settings.decode_pool_tokens // self._settings.page_tokens * self._settings.page_tokens - tokens
-        )
-        lease = await self.pool.reserve(tokens + min(job.max_new_tokens, room_left))
+        job = job.within(self._settings.decode_pool_tokens, tokens)
+        lease = await self.pool.reserve(tokens + job.max_new_tokens)
         slot = None
         try:
             slot = await self.metadata.take()
@@ -95,6 +92,7 @@ class DecodeRole:
             timeout = self._pace.real(self._settings.waiting_timeout_seconds)
             await asyncio.wait_for(handoff.started.wait(), timeout)
         except TimeoutError:
+            self._counters["waiting_timeouts"] += 1
             return waiting_timeout(handoff.room, self._settings.waiting_timeout_seconds)
         await handoff.settled.wait()
         metadata = self.metadata.slots[handoff.slot]
@@ -105,15 +103,13 @@ class DecodeRole:
         return None
 
     def _release(self, lease: Lease, slot: int | None, handoff: Handoff) -> None:
-        is_done = handoff.poll is Poll.SUCCESS or handoff.drained.is_set() or not handoff.published.is_set()
+        is_done = handoff.settled.is_set() or handoff.drained.is_set() or not handoff.published.is_set()
         is_early = Fault.EARLY_RELEASE in self._settings.faults and Fix.DEFERRED_RELEASE not in self._settings.fixes
         if is_done or is_early:
             self._counters["early_releases"] += not is_done
             self._free(lease, slot)
             return
-        release = asyncio.create_task(self._release_when_drained(lease, slot, handoff))
-        self.releases.add(release)
-        release.add_done_callback(self.releases.discard)
+        self._crew.start(self._release_when_drained(lease, slot, handoff))
 
     async def _release_when_drained(self, lease: Lease, slot: int | None, handoff: Handoff) -> None:
         try:

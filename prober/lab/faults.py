@@ -32,6 +32,6 @@ class RouterMode(enum.Enum):
     DECODE_ONLY = "decode_only"
     """SGLang's mini_lb: the client sees decode's answer and nothing of the prefill's."""
     JOIN = "join"
-    """Waits for both halves; then the prefill's refusal is the answer."""
+    """Waits for both halves, or for decode's refusal; then the prefill's refusal, when there is one, is the answer."""
     CANCEL_ON_REFUSAL = "cancel_on_refusal"
     """The prefill's refusal cancels decode and is the answer at once (PR #29017)."""

@@ -3,7 +3,6 @@
 import asyncio
 import collections
 import dataclasses
-import enum
 import zlib
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from prober.lab.allocator import Pages
 from prober.lab.events import GenerateRequest
 from prober.lab.pool import KvPool
-from prober.lab.timing import ROUND_TRIP_SECONDS, TRANSFER_SECONDS_PER_TOKEN, Pace
+from prober.lab.timing import ROUND_TRIP_SECONDS, Pace
 from prober.lab.tokenizer import Ids
 
 METADATA_SLOTS = 512
@@ -26,6 +25,10 @@ class Job:
     request: GenerateRequest
     ids: Ids = dataclasses.field(repr=False)
     max_new_tokens: int
+
+    def within(self, pool_tokens: int, tokens: int) -> "Job":
+        """Clamp the answer, silently, to what a pool can hold beside so many prompt tokens."""
+        return dataclasses.replace(self, max_new_tokens=min(self.max_new_tokens, pool_tokens - tokens))
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -58,16 +61,6 @@ class MetadataBuffers:
         self._free.put_nowait(index)
 
 
-class Poll(enum.Enum):
-    """State of a handoff (disaggregation/base/conn.py, KVPoll)."""
-
-    BOOTSTRAPPING = "bootstrapping"
-    WAITING_FOR_INPUT = "waiting_for_input"
-    TRANSFERRING = "transferring"
-    SUCCESS = "success"
-    FAILED = "failed"
-
-
 class Handoff:
     """One room."""
 
@@ -76,27 +69,20 @@ class Handoff:
         self.pool = pool
         """Decode's pool, which the transfer writes into."""
         self.metadata = metadata
-        self.poll = Poll.BOOTSTRAPPING
         self.destination: Pages = np.zeros(0, dtype=np.int32)
         self.slot = -1
         self.published = asyncio.Event()
         self.started = asyncio.Event()
         """Set with the first chunk that arrives."""
         self.settled = asyncio.Event()
-        """SUCCESS or FAILED."""
+        """All that the prefill means to send is with decode."""
         self.drained = asyncio.Event()
         """The prefill will not write any more."""
 
     def publish(self, pages: Pages, slot: int) -> None:
         """Decode names its pages: from here on the prefill may write into them."""
-        self.destination, self.slot, self.poll = pages, slot, Poll.WAITING_FOR_INPUT
+        self.destination, self.slot = pages, slot
         self.published.set()
-
-    def settle(self, poll: Poll) -> None:
-        """Reach a final state."""
-        self.poll = poll
-        self.started.set()
-        self.settled.set()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +102,11 @@ class Sender:
     Whether the room still stands is asked between chunks only; a chunk that was begun is written to its end.
     """
 
-    def __init__(self, handoff: Handoff, source: KvPool, pace: Pace) -> None:
+    def __init__(self, handoff: Handoff, source: KvPool, pace: Pace, seconds_per_token: float) -> None:
         self._handoff = handoff
         self._source = source
         self._pace = pace
+        self._seconds_per_token = seconds_per_token
         self._chunks: collections.deque[TransferChunk | None] = collections.deque()
         self._arrived = asyncio.Event()
         self._is_aborted = False
@@ -145,11 +132,11 @@ class Sender:
             chunk = self._chunks.popleft()
             if self._is_aborted or chunk is None:
                 return
-            await self._pace.sleep(ROUND_TRIP_SECONDS + chunk.tokens * TRANSFER_SECONDS_PER_TOKEN)
+            await self._pace.sleep(ROUND_TRIP_SECONDS + chunk.tokens * self._seconds_per_token)
             self._write(chunk)
             if chunk.metadata:
                 self._handoff.metadata.slots[self._handoff.slot] = chunk.metadata
-                self._handoff.settle(Poll.SUCCESS)
+                self._handoff.settled.set()
                 return
 
     def _write(self, chunk: TransferChunk) -> None:
@@ -158,9 +145,7 @@ class Sender:
         # Fewer destination than source pages: cut. More destination pages than the prefill ever sends: nobody notices.
         source = chunk.pages[: len(destination)]
         handoff.pool.write_pages(destination, self._source.read_pages(source), self._source.owners[source])
-        if not handoff.settled.is_set():
-            handoff.poll = Poll.TRANSFERRING
-            handoff.started.set()
+        handoff.started.set()
 
 
 def digest(pool: KvPool, pages: Pages) -> int:

@@ -37,13 +37,15 @@ class Plan:
 
 
 class SimulatedLlm:
-    """Plans answers. The same view, temperature and seed give the same plan on every role."""
+    """Plans answers. The same view, temperature and seed give the same plan on every role.
 
-    def __init__(self, tokenizer: Tokenizer, honesty: Honesty) -> None:
+    `counters` tells how often each imperfection fired: refusals, shuffles, recall_misses, copy_errors.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, honesty: Honesty, counters: collections.Counter[str]) -> None:
         self._tokenizer = tokenizer
         self._honesty = honesty
-        self.counters: collections.Counter[str] = collections.Counter()
-        """How often each imperfection fired."""
+        self._counters = counters
 
     def plan(self, ids: Ids, temperature: float, seed: int) -> Plan:
         """Answer what these ids ask for."""
@@ -61,7 +63,7 @@ class SimulatedLlm:
             is_degenerate = sight.is_blank or not continued.size
             return np.full(_CONTINUATION_TOKENS, PADDING, dtype=np.int32) if is_degenerate else continued
         if draw.random() < self._honesty.refusal_rate:
-            self.counters["refusals"] += 1
+            self._counters["refusals"] += 1
             return self._tokenizer.encode(_REFUSAL)
         return self._tokenizer.encode(self._answer(sight, request, temperature, draw))
 
@@ -69,7 +71,7 @@ class SimulatedLlm:
         asked = request.instruction
         phrases = [self._phrase(sight, noun, request.position, draw) for noun in asked.nouns]
         if temperature > 0 and draw.random() < self._honesty.shuffle_rate:
-            self.counters["shuffles"] += 1
+            self._counters["shuffles"] += 1
             draw.shuffle(phrases)
         parts = [" ".join(phrases)] if phrases else []
         if asked.subject:
@@ -89,7 +91,7 @@ class SimulatedLlm:
             return f"I cannot find the {noun} phrase."
         words, place = found
         if draw.random() < self._miss_rate(place, len(sight)):
-            self.counters["recall_misses"] += 1
+            self._counters["recall_misses"] += 1
             return f"I cannot find the {noun} phrase."
         return f"The {noun} phrase is {' '.join(self._copied(words.split(), draw))}."
 
@@ -109,7 +111,7 @@ class SimulatedLlm:
             if draw.random() >= self._honesty.copy_error_rate:
                 copied.append(word)
                 continue
-            self.counters["copy_errors"] += 1
+            self._counters["copy_errors"] += 1
             copied += _miscopied(word, words, draw)
         return copied
 

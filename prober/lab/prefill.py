@@ -33,7 +33,7 @@ class PrefillRole:
         self.largest_input = largest_input(settings.context_tokens, settings.prefill_pool_tokens)
 
     async def run(self, job: Job, handoff: Handoff) -> Rejection | None:
-        """Serve one room; the refusal, or None once all pages are with decode. Cancelling it is how an abort arrives."""
+        """Serve one room: the refusal, or None once all pages are with decode. Cancelling is how an abort arrives."""
         try:
             return await self._serve(job, handoff)
         finally:
@@ -62,7 +62,7 @@ class PrefillRole:
 
     async def _prefill(self, job: Job, ids: Ids, refusal: Rejection | None, handoff: Handoff) -> Rejection | None:
         lease = await self.pool.reserve(len(ids))
-        sender = Sender(handoff, self.pool, self._pace)
+        sender = Sender(handoff, self.pool, self._pace, self._settings.link_seconds_per_token)
         sending = asyncio.create_task(sender.run())
         try:
             await self._pace.sleep(ROUND_TRIP_SECONDS)

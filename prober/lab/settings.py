@@ -6,6 +6,11 @@ from collections.abc import Mapping
 
 from prober.lab.faults import Fault, Fix, RouterMode
 
+FAST_LINK_SECONDS = 3e-6
+"""About 80 kB of latent KV per token at 25 GB/s."""
+CONGESTED_LINK_SECONDS = 3e-4
+"""A hundredth of that: transfers then end about when the prefill of 700,000 tokens does."""
+
 
 class Topology(enum.Enum):
     """One pool for both phases, or one pool per phase."""
@@ -41,7 +46,7 @@ class Background:
     """A population of ordinary customers; their prompts are plain English and carry nothing attributable."""
 
     customers: int = 0
-    """0 switches the population off."""
+    """0: nobody keeps coming; pools that are not fresh are still warmed up once."""
     prompt_tokens: int = 20_000
     """Size of a typical prompt; each is drawn between half and twice of it."""
     requests_per_minute: float = 6.0
@@ -82,20 +87,31 @@ class LabSettings:
     """How long deferred release waits for the drained acknowledgement."""
     abort_notice_seconds: float = 20.0
     """How long a prefill goes on after its client has gone, before it notices."""
+    transfer_seconds_per_token: float | None = None
+    """None: a fast link, or a congested one with EARLY_RELEASE, on which late bytes stay late for seconds."""
     seed: int = 0
     keys: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     """API key -> tenant."""
 
     def __post_init__(self) -> None:
         """Refuse sizes that no cluster can have."""
+        if self.page_tokens < 1 or self.chunked_prefill_tokens % self.page_tokens:
+            raise ValueError("chunked_prefill_tokens must be a multiple of page_tokens, which must be at least 1")
         for name in ("context_tokens", "prefill_pool_tokens", "decode_pool_tokens"):
             if getattr(self, name) < 8 * self.page_tokens:
                 message = f"{name} must be at least eight pages of {self.page_tokens} tokens"
                 raise ValueError(message)
-        if self.page_tokens < 1 or self.chunked_prefill_tokens % self.page_tokens:
-            raise ValueError("chunked_prefill_tokens must be a multiple of page_tokens, which must be at least 1")
+        if self.prefill_pool_tokens % self.page_tokens or self.decode_pool_tokens % self.page_tokens:
+            raise ValueError("pools must be whole pages")
         if self.time_scale <= 0:
             raise ValueError("time_scale must be above 0")
+
+    @property
+    def link_seconds_per_token(self) -> float:
+        """Virtual seconds that one token's KV is on the wire between the roles."""
+        if self.transfer_seconds_per_token is not None:
+            return self.transfer_seconds_per_token
+        return CONGESTED_LINK_SECONDS if Fault.EARLY_RELEASE in self.faults else FAST_LINK_SECONDS
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

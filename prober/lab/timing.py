@@ -12,8 +12,6 @@ PREFILL_SECONDS_PER_TOKEN_SQUARED = 3.545e-10
 Qwen3-235B-FP8 on 32 H20)."""
 ROUND_TRIP_SECONDS = 0.05
 DECODE_STEP_SECONDS = 0.02
-TRANSFER_SECONDS_PER_TOKEN = 3e-6
-"""About 80 kB of latent KV per token at 25 GB/s."""
 
 # Ratio of honest first-token times to their median: measured quantiles of 22,488 requests to real endpoints.
 _QUANTILES = (0.0, 0.0004, 0.0034, 0.074, 0.5, 0.9, 0.99, 0.999, 1.0)

@@ -12,6 +12,9 @@ from prober.plan.limits import counted_tokens
 MAX_DONOR_ROUNDS = 2
 """Times the needed number of donors that may be sent before seeding is given up as it stands."""
 
+MAX_DONORS = 128
+"""Prompts far smaller than the pools would need thousands; a pool that large is not filled by one tenant's probing."""
+
 
 def seed(course: Course, longest: int) -> Generator[Wave, WaveEvidence, int]:
     """Send donors, two at a time, until enough canaried tokens went through for an over-limit probe of `longest`.
@@ -21,7 +24,7 @@ def seed(course: Course, longest: int) -> Generator[Wave, WaveEvidence, int]:
     """
     wanted = seed_tokens(course.stage, longest)
     size = donor_tokens(course.stage)
-    allowed = MAX_DONOR_ROUNDS * -(-wanted // size)
+    allowed = min(MAX_DONORS, MAX_DONOR_ROUNDS * -(-wanted // size))
     seeded = sent = 0
     while seeded < wanted and sent < allowed and not course.must_stop:
         count = min(MAX_WAVE_PROBES, -(-(wanted - seeded) // size), allowed - sent)

@@ -82,26 +82,30 @@ def _stream_windows(
     letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int64], keyring: Keyring
 ) -> list[Window]:
     """Verify each nine-symbol window in each of nine rotations, then join neighbours of one canary."""
-    identities = np.full(len(starts), -1, np.int64)
-    blocks = np.zeros(len(starts), np.int16)
     known_epoch = np.isin(np.arange(SYMBOLS) >> _EPOCH_SHIFT, keyring.epochs())
+    column = [symbols.data[starts + i] for i in range(stream_code.PERIOD)]
+    trials = []
     for rotation in range(stream_code.PERIOD):
-        place = [starts + (rotation + i) % stream_code.PERIOD for i in range(stream_code.PERIOD)]
+        turned = column[rotation:] + column[:rotation]
         # The epoch drops 31 of 32 wrong rotations before anything is computed for them.
-        rows = np.flatnonzero(known_epoch[symbols.data[place[stream_code.IDENTITY_SYMBOLS - 1]]])
-        identity = _packed(symbols.data, [p[rows] for p in place[: stream_code.IDENTITY_SYMBOLS]])
-        tag = _packed(symbols.data, [p[rows] for p in place[stream_code.IDENTITY_SYMBOLS : stream_code.POSITION]])
-        right = _has_tag(identity, tag, keyring)
-        identities[rows[right]] = identity[right]
-        blocks[rows[right]] = symbols.data[place[stream_code.POSITION][rows[right]]]
+        rows = np.flatnonzero(known_epoch[turned[stream_code.IDENTITY_SYMBOLS - 1]])
+        picked = [symbol[rows] for symbol in turned]
+        identity = _packed(picked[: stream_code.IDENTITY_SYMBOLS])
+        tag = _packed(picked[stream_code.IDENTITY_SYMBOLS : stream_code.POSITION])
+        trials.append((rows, identity, tag, picked[stream_code.POSITION]))
+    rows, identity, tag, block = (np.concatenate(part) for part in zip(*trials, strict=True))
+    right = _has_tag(identity, tag, keyring)
+    identities, blocks = np.full(len(starts), -1, np.int64), np.zeros(len(starts), np.int16)
+    identities[rows[right]] = identity[right]
+    blocks[rows[right]] = block[right]
     return _joined(letters, symbols, starts, identities, blocks)
 
 
-def _packed(data: npt.NDArray[np.int16], places: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Symbols at the places as one number, the first one lowest."""
-    packed = np.zeros(len(places[0]), np.int64)
-    for i, place in enumerate(places):
-        packed |= data[place].astype(np.int64) << SYMBOL_BITS * i
+def _packed(symbols: list[npt.NDArray[np.int16]]) -> npt.NDArray[np.int64]:
+    """Symbols as one number, the first one lowest."""
+    packed = np.zeros(len(symbols[0]), np.int64)
+    for i, symbol in enumerate(symbols):
+        packed |= symbol.astype(np.int64) << SYMBOL_BITS * i
     return packed
 
 
@@ -110,8 +114,8 @@ def _has_tag(
 ) -> npt.NDArray[np.bool_]:
     """Which identities carry their true tag."""
     distinct, member = np.unique(identity, return_inverse=True)
-    tags = [stream_code.tag_number(keyring, stream_code.canary_of(number)) for number in distinct.tolist()]
-    right: npt.NDArray[np.bool_] = np.array(tags, np.int64)[member] == tag
+    tags = np.array(stream_code.tag_numbers(keyring, distinct.tolist()), np.int64)
+    right: npt.NDArray[np.bool_] = tags[member] == tag
     return right
 
 
@@ -151,30 +155,16 @@ def _joined(
 
 def _line_windows(visible: bytes, keyring: Keyring) -> tuple[list[Window], int]:
     """Windows of line codes in text order, and the number of candidates tried."""
-    found: dict[int, Window] = {}
-    tried: set[int] = set()
-    for groups in line_scan.grouped_codes(visible):
-        place = 0
-        while place + line_code.GROUPS <= len(groups):
-            part = groups[place : place + line_code.GROUPS]
-            code = "".join(group for _, group in part)
-            place += line_code.GROUPS if _try(code, part[0][0], keyring, found, tried) else 1
-    for offset, code in line_scan.other_codes(visible):
-        if offset not in tried:
-            _try(code, offset, keyring, found, tried)
-    return [found[offset] for offset in sorted(found)], len(tried)
+    found, tried = line_scan.find_codes(visible, lambda characters: _line_window(characters, keyring))
+    return [found[start] for start in sorted(found)], tried
 
 
-def _try(code: str, offset: int, keyring: Keyring, found: dict[int, Window], tried: set[int]) -> bool:
-    """Decode one candidate; True when it is a code of ours."""
-    if not line_scan.may_be_code(code):
-        return False
-    tried.add(offset)
+def _line_window(characters: str, keyring: Keyring) -> Window | None:
+    code = line_code.folded(characters)
     decoded = line_code.decode(keyring, code)
     if decoded is None:
-        return False
+        return None
     canary, line = decoded
-    found[offset] = Window(
+    return Window(
         form=TextForm.NUMBERED_LINES, canary=canary, text=code, count=1, first_block=line, last_block=line
     )
-    return True

@@ -24,8 +24,7 @@ LINE_COUNTERS: Final = 256
 """The line counter has 8 bits: a probe's codes repeat after so many lines."""
 
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-# Crockford's reading rules: letters that look like digits are digits.
-_VALUES = {character: value for value, character in enumerate(_BASE32)} | {"I": 1, "L": 1, "O": 0}
+_VALUES = {character: value for value, character in enumerate(_BASE32)}
 _IDENTITY_BITS = TENANT_BITS + PROBE_BITS
 _TAG_SHIFT = _IDENTITY_BITS + 8
 _HALF_BITS = 40
@@ -45,24 +44,12 @@ def codes(keyring: Keyring, canary: Canary) -> tuple[str, ...]:
     return tuple(_written(_permuted(plain | counter << _IDENTITY_BITS, keys)) for counter in range(LINE_COUNTERS))
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def decode(keyring: Keyring, code: str) -> tuple[Canary, int] | None:
-    """Canary and line counter of 16 base32 characters; None when the tag does not fit.
+    """Canary and line counter of 16 base32 characters, folded; None when the tag does not fit.
 
     A random code passes with probability at most 2**-28.
     """
-    return _decoded(keyring, folded(code))
-
-
-def folded(characters: str) -> str:
-    """Crockford's reading: upper case, I and L as 1, O as 0. U stands for nothing and stays."""
-    return characters.upper().translate(_FOLDS)
-
-
-_FOLDS = str.maketrans("ILO", "110")
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _decoded(keyring: Keyring, code: str) -> tuple[Canary, int] | None:
     value = 0
     for character in code:
         if character not in _VALUES:
@@ -73,6 +60,14 @@ def _decoded(keyring: Keyring, code: str) -> tuple[Canary, int] | None:
     if canary.epoch not in keyring.epochs() or _tag(keyring, canary) != plain >> _TAG_SHIFT:
         return None
     return canary, plain >> _IDENTITY_BITS & LINE_COUNTERS - 1
+
+
+def folded(characters: str) -> str:
+    """Crockford's reading: upper case, I and L as 1, O as 0. U stands for nothing and stays."""
+    return characters.upper().translate(_FOLDS)
+
+
+_FOLDS = str.maketrans("ILO", "110")
 
 
 def _tag(keyring: Keyring, canary: Canary) -> int:

@@ -6,7 +6,6 @@ import unicodedata
 from typing import Final
 
 _INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
-_LOWER: Final = bytes(range(256)).lower()
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1))
 _NO_LETTERS: Final = bytes(sorted(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper())))
 
@@ -33,7 +32,7 @@ def visible_ascii(text: str) -> bytes:
         text = _INVISIBLE.sub("", text)
         if _LOOKALIKES.search(text):
             text = unicodedata.normalize("NFKC", text)
-    return text.encode("ascii", "replace").translate(_LOWER)
+    return text.encode("ascii", "replace").lower()
 
 
 def letters_of(visible: bytes) -> bytes:

@@ -8,12 +8,13 @@ c[i] = c[i-2] + F[c[i-1]] + d[i mod 9] (mod 2048), so a reader regains d from an
 import functools
 import hashlib
 import hmac
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from prober.domain.canary import PROBE_BITS, TENANT_BITS, Canary
+from prober.domain.canary import PROBE_BITS, SERIAL_BITS, TENANT_BITS, Canary
 from prober.prompt.alphabet import SYMBOL_BITS, SYMBOLS
 from prober.prompt.keyring import Keyring
 
@@ -26,6 +27,8 @@ PERIOD: Final = POSITION + 1
 SYNC_WORDS: Final = 2
 """Words that a reader needs before the first symbol."""
 MASK: Final = SYMBOLS - 1
+
+_EPOCH_SHIFT = TENANT_BITS + SERIAL_BITS
 
 
 def mixing_table(keyring: Keyring) -> npt.NDArray[np.uint16]:
@@ -54,13 +57,14 @@ def canary_of(identity: int) -> Canary:
     return Canary(identity & (1 << TENANT_BITS) - 1, identity >> TENANT_BITS & (1 << PROBE_BITS) - 1)
 
 
-def tag_number(keyring: Keyring, canary: Canary) -> int:
-    """44-bit tag, first tag symbol lowest.
+def tag_numbers(keyring: Keyring, identities: Sequence[int]) -> list[int]:
+    """44-bit tag of each identity number, first tag symbol lowest.
 
     Raises:
-        KeyringError: The canary's epoch is not on the keyring.
+        KeyringError: An epoch is not on the keyring.
     """
-    return _tag(_tag_key(keyring, canary.epoch), identity_number(canary))
+    keys = {epoch: _tag_key(keyring, epoch) for epoch in {identity >> _EPOCH_SHIFT for identity in identities}}
+    return [_tag(keys[identity >> _EPOCH_SHIFT], identity) for identity in identities]
 
 
 @functools.lru_cache(maxsize=256)
@@ -80,5 +84,6 @@ def block_symbols(keyring: Keyring, canary: Canary) -> tuple[int, ...]:
     Raises:
         KeyringError: The canary's epoch is not on the keyring.
     """
-    packed = identity_number(canary) | tag_number(keyring, canary) << IDENTITY_SYMBOLS * SYMBOL_BITS
+    identity = identity_number(canary)
+    packed = identity | tag_numbers(keyring, [identity])[0] << IDENTITY_SYMBOLS * SYMBOL_BITS
     return tuple(packed >> SYMBOL_BITS * i & MASK for i in range(POSITION))

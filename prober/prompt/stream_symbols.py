@@ -14,7 +14,6 @@ SHORTEST_RUN: Final = 7
 
 _CHUNK_ROWS = 8192
 _ROW: Final = SHORTEST_RUN * WORD_LETTERS
-_REACH: Final = (SHORTEST_RUN - 1) * WORD_LETTERS
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,54 +36,40 @@ class Symbols:
 def symbols_of(letters: bytes, table: npt.NDArray[np.uint16]) -> Symbols:
     """Read all stretches of seven or more alphabet words in a row. `letters`: a-z only; `table`: the mixing table."""
     text = np.frombuffer(letters, np.uint8) - np.uint8(ord("a"))
-    parts = [_read(text, start, end, table) for start, end in _stretches(text)]
-    if not parts:
-        return Symbols(data=np.empty(0, np.int16), offsets=np.empty(0, np.int64))
-    return Symbols(data=np.concatenate([p[0] for p in parts]), offsets=np.concatenate([p[1] for p in parts]))
-
-
-def _read(
-    text: npt.NDArray[np.uint8], start: int, end: int, table: npt.NDArray[np.uint16]
-) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int64]]:
-    """Symbols of the words that begin at start, start + 4, ..., below end; one -1 closes the stretch."""
-    offsets = np.arange(start, end, WORD_LETTERS)
+    offsets = _word_offsets(text)
     words = INDEX[_grams(text, offsets)]
-    data = np.full(len(words) - 1, -1, np.int16)
     chained = words[2:] - words[:-2] - table.take(words[1:-1], mode="wrap").astype(np.int16)
     known = (words[2:] | words[1:-1] | words[:-2]) >= 0
-    data[:-1][known] = chained[known] & MASK
-    return data, offsets[: len(data)]
+    known &= offsets[2:] - offsets[:-2] == 2 * WORD_LETTERS
+    return Symbols(data=np.where(known, chained & np.int16(MASK), np.int16(-1)), offsets=offsets[:-2])
 
 
-def _grams(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+def _grams(text: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
     """Four letters from each offset on as a base-26 number."""
-    number = text[offsets].astype(np.int32)
+    number = text[offsets].astype(np.intp)
     for letter in range(1, WORD_LETTERS):
         number *= 26
         number += text[offsets + letter]
     return number
 
 
-def _stretches(text: npt.NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """(start, end) of word offsets that may belong to a run of seven or more words, merged, by alignment and place.
+def _word_offsets(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Offsets where words of runs of seven or more words may begin, by alignment, then ascending.
 
     Any run of seven words has one that begins in the first four letters of a 28-letter row: looking at those alone
     is enough to find all runs, and leaves ordinary text after one look at each seventh place.
     """
     seeds = _confirmed(text, _seeds(text))
-    last = len(text) - WORD_LETTERS
-    found: list[tuple[int, int]] = []
-    for alignment in range(WORD_LETTERS):
-        places = seeds[seeds % WORD_LETTERS == alignment]
-        if not len(places):
-            continue
-        breaks = np.flatnonzero(np.diff(places) > 2 * _REACH + WORD_LETTERS)
-        starts = np.concatenate((places[:1], places[breaks + 1])) - _REACH
-        ends = np.concatenate((places[breaks], places[-1:])) + _REACH
-        starts = np.where(starts < 0, alignment, starts)
-        ends = np.minimum(ends, last)
-        found += zip(starts.tolist(), (ends + 1).tolist(), strict=True)
-    return found
+    if not len(seeds):
+        return seeds
+    # One row of marks per alignment; words before the text or after its end fall into the margin.
+    marks = np.zeros((WORD_LETTERS, len(text) // WORD_LETTERS + 2 * SHORTEST_RUN), np.bool_)
+    alignments, places = seeds % WORD_LETTERS, seeds // WORD_LETTERS + SHORTEST_RUN
+    for step in range(1 - SHORTEST_RUN, SHORTEST_RUN):
+        marks[alignments, places + step] = True
+    alignments, places = np.nonzero(marks)
+    offsets = (places - SHORTEST_RUN) * WORD_LETTERS + alignments
+    return offsets[(offsets >= 0) & (offsets <= len(text) - WORD_LETTERS)]
 
 
 def _seeds(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
@@ -95,31 +80,24 @@ def _seeds(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
         chunk = text[first * _ROW : (first + _CHUNK_ROWS) * _ROW]
         rows = np.zeros((-(-len(chunk) // _ROW), _ROW), np.uint8)
         rows.reshape(-1)[: len(chunk)] = chunk
-        column = [rows[:, i].astype(np.int32) for i in range(2 * WORD_LETTERS - 1)]
+        column = [rows[:, i].astype(np.intp) for i in range(2 * WORD_LETTERS - 1)]
         pair = [column[i] * 26 + column[i + 1] for i in range(2 * WORD_LETTERS - 2)]
         for offset in range(WORD_LETTERS):
             hits = np.flatnonzero(IS_WORD.take(pair[offset] * 676 + pair[offset + 2]))
             found.append((hits + first) * _ROW + offset)
     places = np.concatenate(found)
-    return np.sort(places[places <= len(text) - WORD_LETTERS])
+    return places[places <= len(text) - WORD_LETTERS]
 
 
 def _confirmed(text: npt.NDArray[np.uint8], seeds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Seeds whose run of words is seven or longer."""
-    last = len(text) - WORD_LETTERS
-
-    def is_word(offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        inside = (offsets >= 0) & (offsets <= last)
-        hit = IS_WORD[_grams(text, np.clip(offsets, 0, last))]
-        hit &= inside
-        return hit
-
+    """Seeds whose run of words is seven or longer (or six, at the very end of a text: the margin is not empty)."""
+    margin = SHORTEST_RUN * WORD_LETTERS
+    padded = np.zeros(len(text) + 2 * margin, np.uint8)
+    padded[margin : margin + len(text)] = text
     run = np.ones(len(seeds), np.int8)
     for direction in (-WORD_LETTERS, WORD_LETTERS):
         alive = np.arange(len(seeds))
         for step in range(1, SHORTEST_RUN):
-            alive = alive[is_word(seeds[alive] + direction * step)]
+            alive = alive[IS_WORD[_grams(padded, seeds[alive] + (margin + direction * step))]]
             run[alive] += 1
     return seeds[run >= SHORTEST_RUN]
-
-

@@ -9,9 +9,7 @@ from tests.support.http_endpoint import SystemClock
 
 
 def pacing(starts: int = 100, period: float = 1.0, in_flight: int = 100) -> TenantPacing:
-    return TenantPacing(
-        starts_per_period=starts, period_seconds=period, max_in_flight=in_flight, clock=SystemClock()
-    )
+    return TenantPacing(starts_per_period=starts, period_seconds=period, max_in_flight=in_flight, clock=SystemClock())
 
 
 async def test_starts_keep_the_rate_in_every_window():
@@ -58,7 +56,7 @@ async def test_cancelled_waiter_gives_its_place_back():
 
 
 @pytest.mark.parametrize(("starts", "period", "in_flight"), [(0, 1.0, 1), (1, 0.0, 1), (1, 1.0, 0)])
-def test_pacing_that_would_wait_for_ever_is_refused(starts, period, in_flight):
+def test_pacing_that_would_wait_for_ever_is_refused(starts: int, period: float, in_flight: int):
     """A rate, period or bound of zero is a configuration error."""
     with pytest.raises(ConfigError):
         pacing(starts, period, in_flight)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from prober import __version__
@@ -52,7 +54,7 @@ def test_user_agent_is_honest_by_default():
         {"max_in_flight": 0},
     ],
 )
-def test_settings_that_cannot_work_are_refused_without_showing_a_secret(changes):
+def test_settings_that_cannot_work_are_refused_without_showing_a_secret(changes: dict[str, Any]):
     """What would fail at the first probe fails at once, and the message holds no secret."""
     with pytest.raises(ConfigError) as caught:
         ConnectionSettings(**{"base_url": URL, **changes})
@@ -61,13 +63,13 @@ def test_settings_that_cannot_work_are_refused_without_showing_a_secret(changes)
 
 
 @pytest.mark.parametrize("value", ["", "a", "Bearer a b", "~!"])
-def test_sendable_header_values_pass(value):
+def test_sendable_header_values_pass(value: str):
     """Printable values without blanks around them are allowed."""
     check_header("x-key", value)
 
 
 @pytest.mark.parametrize("url", [URL, "http://127.0.0.1:8000/v1", "http://[::1]:8000/v1", "HTTPS://HOST/v1"])
-def test_usual_addresses_pass(url):
+def test_usual_addresses_pass(url: str):
     """Names, IPv4 and IPv6 addresses with and without port are allowed; TLS is seen whatever the case."""
     assert ConnectionSettings(base_url=url).is_tls == url.lower().startswith("https")
 

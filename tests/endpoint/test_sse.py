@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,13 +17,13 @@ def data_of(*chunks: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-def test_every_line_end_of_the_standard_ends_a_line(end):
+def test_every_line_end_of_the_standard_ends_a_line(end: bytes):
     """LF, CR and CRLF end lines."""
     assert data_of(b"data: a" + end + end + b"data: b" + end + end) == [b"a", b"b"]
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e"])
-def test_no_other_mark_ends_a_line(mark):
+def test_no_other_mark_ends_a_line(mark: str):
     """Marks that text splitters take for line ends belong to the data."""
     payload = f"one{mark}two".encode()
     assert data_of(b"data: " + payload + b"\n\n") == [payload]
@@ -42,7 +44,7 @@ def test_no_other_mark_ends_a_line(mark):
         (b"", []),
     ],
 )
-def test_fields_follow_the_standard(stream, expected):
+def test_fields_follow_the_standard(stream: bytes, expected: list[bytes]):
     """Data lines join, one blank after the colon goes, comments and empty events vanish, a leading BOM is skipped."""
     assert data_of(stream) == expected
 
@@ -54,7 +56,7 @@ def test_event_names_belong_to_one_event_only():
 
 
 @pytest.mark.parametrize("tail", [b"", b"\n", b"\r"])
-def test_missing_blank_line_at_the_end_loses_nothing(tail):
+def test_missing_blank_line_at_the_end_loses_nothing(tail: bytes):
     """What came before the end of input is an event, blank line or not."""
     assert data_of(b"data: a\n\ndata: last" + tail) == [b"a", b"last"]
 
@@ -77,7 +79,7 @@ def test_line_of_no_known_field_is_shown_as_stray():
     ids=["line", "lines", "comment"],
 )
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_oversized_event_is_dropped_and_the_next_one_read(stream, size):
+def test_oversized_event_is_dropped_and_the_next_one_read(stream: bytes, size: int):
     """An event above the bound costs bounded memory and is reported; decoding goes on behind it."""
     decoder = EventDecoder(50)
     events = []
@@ -89,16 +91,30 @@ def test_oversized_event_is_dropped_and_the_next_one_read(stream, size):
 
 
 _pieces = st.sampled_from(
-    [b"data: ", b"data:", b"event: ", b"id: 1", b": c", b"\n", b"\r", b"\r\n", b"\n\n", b"{", "é\u2028".encode(), b"x", b"\xef\xbb\xbf"]
+    [
+        b"data: ",
+        b"data:",
+        b"event: ",
+        b"id: 1",
+        b": c",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\n\n",
+        b"{",
+        "é\u2028".encode(),
+        b"x",
+        b"\xef\xbb\xbf",
+    ]
 )
 
 
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.lists(st.one_of(_pieces, st.binary(max_size=6)), max_size=25).map(b"".join), st.data())
-def test_any_chunking_decodes_like_the_whole(stream, data):
+def test_any_chunking_decodes_like_the_whole(stream: bytes, data: st.DataObject):
     """Where the network cuts the bytes does not change the events."""
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
     edges = [0, *cuts, len(stream)]
-    chunks = [stream[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    chunks = [stream[a:b] for a, b in itertools.pairwise(edges)]
     assert decode(*chunks) == decode(stream)
     assert decode(*(stream[i : i + 1] for i in range(len(stream)))) == decode(stream)

@@ -4,16 +4,21 @@ import dataclasses
 
 import pytest
 
+from prober.domain.canary import Canary
 from prober.domain.evidence import Answer
-from prober.domain.probe import Role
+from prober.domain.probe import Probe, Role
+from prober.domain.target import Target
 from prober.plan.aim import MAX_REWRITES, aim
 from prober.plan.course import Course
+from prober.prompt.tokens import Calibration
 from tests.support.scripted import (
     FIRST_REJECTED,
     LEAK,
     REJECTED,
     TOO_FAST,
+    Count,
     Reply,
+    Respond,
     failing,
     inexact_calibration,
     noisy,
@@ -28,7 +33,15 @@ TOKENS = 500_000
 UNCONFIRMED = dataclasses.replace(LEAK, is_confirmed=False)
 
 
-def aimed(respond, count, *, calibration=None, slack=0, course=None, target=None):
+def aimed(
+    respond: Respond,
+    count: Count,
+    *,
+    calibration: Calibration | None = None,
+    slack: int = 0,
+    course: Course | None = None,
+    target: Target | None = None,
+):
     course = course or Course("x", stage_of(target or target_of(), calibration=calibration))
     probe = course.draft(Role.CHECK, course.checker(0), TOKENS)
     return play(aim(course, probe, "aim", slack), course.stage.target, respond, count=count, tolerance=4_000)
@@ -40,7 +53,7 @@ def test_exact_counting_needs_one_probe():
 
 
 @pytest.mark.parametrize("reply", [Reply(), REJECTED])
-def test_a_miss_is_corrected_by_rewriting_the_same_text(reply):
+def test_a_miss_is_corrected_by_rewriting_the_same_text(reply: Reply):
     """The second text has the first one's canary and tenant, pads adjusted by the miss, and is exact."""
     played = aimed(lambda *_: reply, noisy(900), calibration=inexact_calibration())
     first, second = played.judgements
@@ -58,7 +71,7 @@ def test_a_miss_is_corrected_by_rewriting_the_same_text(reply):
 def test_adjustments_add_up():
     """A tokenizer that merges pad words is met by further rounds, each on top of the one before."""
 
-    def stubborn(probe, _canary):
+    def stubborn(probe: Probe, _canary: Canary) -> int:
         return TOKENS + 80 + round(0.9 * probe.prompt.pad_adjust)
 
     played = aimed(lambda *_: Reply(), stubborn, calibration=inexact_calibration())
@@ -73,17 +86,17 @@ def test_aiming_ends_after_three_rewrites():
 
 
 @pytest.mark.parametrize(("slack", "probes"), [(49, 2), (50, 1)])
-def test_near_enough_is_enough(slack, probes):
+def test_near_enough_is_enough(slack: int, probes: int):
     """A miss within the slack is not corrected."""
 
-    def count(probe, _canary):
+    def count(probe: Probe, _canary: Canary) -> int:
         return TOKENS + 50 + probe.prompt.pad_adjust
 
     assert len(aimed(lambda *_: Reply(), count, calibration=inexact_calibration(), slack=slack).probes) == probes
 
 
 @pytest.mark.parametrize("reply", [UNCONFIRMED, TOO_FAST, failing(Answer.HANG), Reply(is_counted=False)])
-def test_a_new_hit_or_a_missing_count_ends_the_aiming(reply):
+def test_a_new_hit_or_a_missing_count_ends_the_aiming(reply: Reply):
     """A hit deserves its re-probe at once, and without a count there is nothing to correct."""
     assert len(aimed(lambda *_: reply, noisy(900), calibration=inexact_calibration()).probes) == 1
 

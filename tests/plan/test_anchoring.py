@@ -1,7 +1,9 @@
 """Timed prefills."""
 
-from prober.domain.evidence import Answer
-from prober.domain.probe import Role
+from collections.abc import Generator
+
+from prober.domain.evidence import Answer, WaveEvidence
+from prober.domain.probe import Role, Wave
 from prober.plan.anchoring import anchor, is_anchored
 from prober.plan.course import Course
 from tests.support.scripted import FIRST_REJECTED, Reply, failing, play, stage_of, target_of
@@ -30,7 +32,7 @@ def test_the_latest_judgement_tells_whether_the_run_is_anchored():
     course = Course("x", stage_of(target_of()))
     assert not is_anchored(course)
 
-    def steps():
+    def steps() -> Generator[Wave, WaveEvidence, object]:
         yield from anchor(course)
         states.append(is_anchored(course))
         yield from course.send([course.draft(Role.CHECK, course.checker(0), 5_000)], "one more")

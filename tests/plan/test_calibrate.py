@@ -29,7 +29,7 @@ def test_counts_stated_by_refusals_are_as_good():
 @pytest.mark.parametrize(
     "reply", [Reply(is_counted=False), failing(Answer.BUSY), failing(Answer.HANG), failing(Answer.REROUTED)]
 )
-def test_a_missing_count_ends_the_calibration_at_once(reply):
+def test_a_missing_count_ends_the_calibration_at_once(reply: Reply):
     """Without a count, or with another LLM's, nothing more is sent and nothing is returned."""
     played = play(calibrate(target_of(), TENANT), target_of(), lambda *_: reply)
     assert played.returned is None

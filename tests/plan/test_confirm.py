@@ -1,12 +1,13 @@
 """The fresh re-probe after a first hit."""
 
 import dataclasses
+from collections.abc import Generator
 
 import pytest
 
-from prober.domain.evidence import Answer
+from prober.domain.evidence import Answer, WaveEvidence
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Role
+from prober.domain.probe import Role, Wave
 from prober.plan.confirm import confirm
 from prober.plan.course import Course
 from tests.support.scripted import LEAK, TOO_FAST, Reply, failing, play, stage_of, target_of
@@ -21,7 +22,7 @@ def confirmed(first: Reply, second: Reply, *, tenants: int = 3, shared: bool = F
     course = Course("x", stage_of(target, tenants=tenants))
     replies = iter([first, second])
 
-    def steps():
+    def steps() -> Generator[Wave, WaveEvidence, object]:
         received = yield from course.send([course.draft(Role.CHECK, course.checker(0), TOKENS)], "probe")
         return (yield from confirm(course, received))
 
@@ -29,7 +30,7 @@ def confirmed(first: Reply, second: Reply, *, tenants: int = 3, shared: bool = F
 
 
 @pytest.mark.parametrize("first", [UNCONFIRMED, TOO_FAST])
-def test_a_hit_is_probed_again_by_another_checker(first):
+def test_a_hit_is_probed_again_by_another_checker(first: Reply):
     """The re-probe has the hit's length, a fresh text and another tenant that is no donor."""
     course, played = confirmed(first, Reply())
     check, again = played.probes
@@ -63,7 +64,7 @@ def test_two_suspicions_are_reproduced_but_no_violation():
 
 
 @pytest.mark.parametrize("first", [Reply(), failing(Answer.HANG), Reply(outcome=Outcome.SUSPECT)])
-def test_without_a_hit_nothing_is_probed_again(first):
+def test_without_a_hit_nothing_is_probed_again(first: Reply):
     """Clean, failed and merely odd answers need no re-probe."""
     _, played = confirmed(first, Reply())
     assert len(played.probes) == 1
@@ -71,7 +72,7 @@ def test_without_a_hit_nothing_is_probed_again(first):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_violation_that_stands_by_itself_is_not_probed_again(shared):
+def test_a_violation_that_stands_by_itself_is_not_probed_again(*, shared: bool):
     """A decoded canary needs no second one, least of all where real customers are."""
     _, played = confirmed(LEAK, Reply(), shared=shared)
     assert len(played.probes) == 1
@@ -83,7 +84,7 @@ def test_a_target_that_must_be_left_alone_gets_no_re_probe():
     course = Course("x", stage_of(target))
     course.max_probes = 1
 
-    def steps():
+    def steps() -> Generator[Wave, WaveEvidence, object]:
         received = yield from course.send([course.draft(Role.CHECK, course.checker(0), TOKENS)], "probe")
         return (yield from confirm(course, received))
 

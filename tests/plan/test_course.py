@@ -4,12 +4,14 @@ import pytest
 
 from prober.domain.evidence import Answer
 from prober.domain.probe import Expectation, PromptSpec, Role
+from prober.domain.target import Target
 from prober.plan.course import MAX_WAVE_TOKENS, PATIENCE, THINKING_OUTPUT_TOKENS, Course, cast, pack
 from tests.support.scripted import (
     FIRST_REJECTED,
     LEAK,
     REJECTED,
     Reply,
+    Respond,
     exact_calibration,
     failing,
     inexact_calibration,
@@ -20,12 +22,12 @@ from tests.support.scripted import (
 )
 
 
-def course_of(target=None, **settings) -> Course:
+def course_of(target: Target | None = None, **settings: object) -> Course:
     return Course("x", stage_of(target or target_of(), **settings))
 
 
 @pytest.mark.parametrize(("tenants", "donors"), [(2, 1), (3, 1), (4, 2), (5, 2)])
-def test_casting_never_mixes_donors_and_checkers(tenants, donors):
+def test_casting_never_mixes_donors_and_checkers(tenants: int, donors: int):
     """Every tenant has one part, donors and checkers both exist, and checkers are no fewer."""
     parts = cast(tenants_of(tenants))
     assert len(parts.donors) == donors
@@ -90,7 +92,7 @@ def test_packing_nothing_gives_no_wave():
     assert list(pack([], "test")) == []
 
 
-def send(course: Course, count: int, respond):
+def send(course: Course, count: int, respond: Respond):
     probes = [course.draft(Role.CHECK, course.checker(0), FIRST_REJECTED) for _ in range(count)]
     return play(course.send(probes, "test"), course.stage.target, respond)
 
@@ -107,7 +109,7 @@ def send(course: Course, count: int, respond):
         (Answer.STARVED, 6),
     ],
 )
-def test_a_target_that_does_not_answer_is_left_alone(answer, sent):
+def test_a_target_that_does_not_answer_is_left_alone(answer: Answer, sent: int):
     """Three probes in a row without an answer end the sending; a proxy's size limit does not."""
     course = course_of()
     assert len(send(course, 6, lambda *_: failing(answer)).probes) == sent
@@ -121,7 +123,7 @@ def test_patience_is_restored_by_an_answer():
 
 
 @pytest.mark.parametrize(("shared", "sent"), [(True, 1), (False, 3)])
-def test_a_shared_target_is_left_alone_after_a_confirmed_violation(shared, sent):
+def test_a_shared_target_is_left_alone_after_a_confirmed_violation(*, shared: bool, sent: int):
     """Where real customers are, one confirmed violation ends the sending; elsewhere it goes on."""
     course = course_of(target_of(shared=shared))
     assert len(send(course, 3, lambda *_: LEAK).probes) == sent

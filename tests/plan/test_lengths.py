@@ -11,6 +11,7 @@ from prober.plan.lengths import (
     small_tokens,
     sweep_points,
 )
+from prober.plan.stage import Stage
 from tests.support.scripted import CONTEXT, FIRST_REJECTED, POOL, exact_calibration, stage_of, target_of
 
 UNKNOWN = target_of(prefill_pool_tokens=None, decode_pool_tokens=None)
@@ -31,7 +32,7 @@ def test_no_size_is_too_small_to_compose():
 
 
 @pytest.mark.parametrize(("large", "small"), [(170_318, 2_048), (1_500, 1_500)])
-def test_small_size_never_exceeds_the_large_one(large, small):
+def test_small_size_never_exceeds_the_large_one(large: int, small: int):
     """The small probes are small whatever the large size is."""
     assert small_tokens(stage_of(target_of(), baseline_tokens=large)) == small
 
@@ -45,7 +46,7 @@ def test_small_size_never_exceeds_the_large_one(large, small):
         (stage_of(UNKNOWN, donor_tokens=300_000), 300_000),
     ],
 )
-def test_donors_are_sure_to_be_served(stage, expected):
+def test_donors_are_sure_to_be_served(stage: Stage, expected: int):
     """A donor is at most half the known limit; with the pool unknown no larger than the baseline."""
     assert donor_tokens(stage) == expected
 
@@ -60,7 +61,7 @@ def test_donors_are_sure_to_be_served(stage, expected):
         (stage_of(target_of(), seed_tokens=9), 700_000, 9),
     ],
 )
-def test_seeding_covers_every_page_an_over_limit_probe_can_be_given(stage, longest, expected):
+def test_seeding_covers_every_page_an_over_limit_probe_can_be_given(stage: Stage, longest: int, expected: int):
     """Seeded tokens are max(L, D - L) for a known decode pool, twice the limit otherwise, or as set."""
     assert seed_tokens(stage, longest) == expected
 
@@ -100,7 +101,7 @@ def test_over_limit_lengths_always_exceed_what_is_verified():
         864_889,
     ],
 )
-def test_sweep_meets_every_limit_from_both_sides(wanted):
+def test_sweep_meets_every_limit_from_both_sides(wanted: int):
     """Each known limit is probed below, at and above, by a token and by a page; the window between them too."""
     assert wanted in sweep_points(stage_of(target_of()))
 

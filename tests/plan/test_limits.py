@@ -33,7 +33,9 @@ from tests.support.scripted import (
 SERVE, REJECT, EITHER = Expectation.SERVE, Expectation.REJECT, Expectation.EITHER
 
 
-def judged(tokens: int, reply: Reply, *, counted: int | None = None, expected: Expectation = SERVE, planned=True):
+def judged(
+    tokens: int, reply: Reply, *, counted: int | None = None, expected: Expectation = SERVE, planned: bool = True
+):
     probe = Probe(
         label="x/0001",
         scenario="x",
@@ -61,7 +63,7 @@ def judged(tokens: int, reply: Reply, *, counted: int | None = None, expected: E
         (None, CONTEXT, 1, REJECT),
     ],
 )
-def test_expectation_follows_the_known_limits(pool, tokens, output, expected):
+def test_expectation_follows_the_known_limits(pool: int | None, tokens: int, output: int, expected: Expectation):
     """A length is to be served, refused, or either, by what is known of context and pool."""
     target = target_of(prefill_pool_tokens=pool)
     assert expectation(target, tokens, output, verified_tokens=262_142) is expected
@@ -71,7 +73,7 @@ def test_expectation_follows_the_known_limits(pool, tokens, output, expected):
     ("tokens", "expected"),
     [(680_000, SERVE), (681_000, EITHER), (681_700, EITHER), (682_000, REJECT)],
 )
-def test_expectation_admits_what_it_cannot_know(tokens, expected):
+def test_expectation_admits_what_it_cannot_know(tokens: int, expected: Expectation):
     """A length known within a slack is only expected to be served or refused where both ends of the slack are."""
     assert expectation(target_of(), tokens, 64, verified_tokens=0, slack_tokens=500) is expected
 
@@ -89,7 +91,7 @@ def test_expectation_admits_what_it_cannot_know(tokens, expected):
         (failing(Answer.HANG), 100_000, None),
     ],
 )
-def test_reported_tokens_believes_plausible_counts_only(reply, counted, expected):
+def test_reported_tokens_believes_plausible_counts_only(reply: Reply, counted: int | None, expected: int | None):
     """A count of a stub, of a truncation, or no count at all is not the prompt's length."""
     judgement = judged(100_000, reply, counted=counted)
     assert reported_tokens(judgement) == expected
@@ -113,7 +115,7 @@ def test_reported_tokens_of_an_unplanned_prompt_is_what_the_server_says():
         (Reply(), False),
     ],
 )
-def test_hits_are_violations_and_leak_like_suspicions(reply, expected):
+def test_hits_are_violations_and_leak_like_suspicions(reply: Reply, *, expected: bool):
     """Odd usage alone is no sign of a leak; any violation is."""
     assert is_hit(judged(1_000, reply)) is expected
 
@@ -135,7 +137,7 @@ def test_hits_are_violations_and_leak_like_suspicions(reply, expected):
         (CONTEXT - 63, Reply(is_end_found=False), EITHER, Soundness.SOUND),
     ],
 )
-def test_soundness_of_one_answer(tokens, reply, expected, kind):
+def test_soundness_of_one_answer(tokens: int, reply: Reply, expected: Expectation, kind: Soundness):
     """Sound, rejected, wrong, doubtful and unjudged are told apart; a missing needle counts where it had room."""
     assert soundness(judged(tokens, reply, expected=expected)) is kind
 

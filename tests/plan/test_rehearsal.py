@@ -3,6 +3,7 @@
 import pytest
 
 from prober.domain.campaign import Campaign, ScenarioSettings
+from prober.domain.target import Target
 from prober.domain.verdict import Spending
 from prober.plan.calibrate import calibrate
 from prober.plan.rehearsal import estimate
@@ -18,7 +19,7 @@ from tests.support.scripted import (
 )
 
 
-def campaign_of(*scenarios, target=None, **settings) -> Campaign:
+def campaign_of(*scenarios: str, target: Target | None = None, **settings: object) -> Campaign:
     return Campaign(
         target=target or target_of(),
         tenants=tenants_of(3),
@@ -36,7 +37,7 @@ def test_without_scenarios_only_the_calibration_is_estimated():
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_estimate_is_what_a_healthy_target_sees(scenario):
+def test_the_estimate_is_what_a_healthy_target_sees(scenario: str):
     """Requests and prompt tokens equal those of the scenario played against a healthy target."""
     played = play(SCENARIOS[scenario](stage_of(target_of())), target_of(), serving_below(FIRST_REJECTED))
     figure = estimate(campaign_of(scenario))

@@ -6,10 +6,10 @@ from prober.domain.evidence import Answer
 from prober.domain.probe import Role
 from prober.plan.course import Course
 from prober.plan.seeding import seed
-from tests.support.scripted import LEAK, REJECTED, Reply, failing, play, stage_of, target_of
+from tests.support.scripted import LEAK, REJECTED, Reply, Respond, failing, play, stage_of, target_of
 
 
-def seeded(respond, *, longest=700_000, shared=False, **settings):
+def seeded(respond: Respond, *, longest: int = 700_000, shared: bool = False, **settings: object):
     target = target_of(shared=shared)
     course = Course("x", stage_of(target, **settings))
     return play(seed(course, longest), target, respond)
@@ -40,7 +40,7 @@ def test_a_target_that_does_not_answer_is_not_seeded_on():
 
 
 @pytest.mark.parametrize("wanted", [0, 1])
-def test_seeding_can_be_switched_off(wanted):
+def test_seeding_can_be_switched_off(wanted: int):
     """No tokens wanted, no donor sent; one token wanted, one donor."""
     assert len(seeded(lambda *_: Reply(), seed_tokens=wanted).probes) == wanted
 
@@ -49,3 +49,8 @@ def test_a_leak_among_donors_ends_seeding_of_a_shared_target():
     """Donors are judged like any other probe."""
     played = seeded(lambda *_: LEAK, donor_tokens=100_000, shared=True)
     assert len(played.probes) == 2
+
+
+def test_donors_far_smaller_than_the_pool_are_bounded():
+    """A pool that would take thousands of donors is not filled at any price."""
+    assert len(seeded(lambda *_: Reply(), donor_tokens=1_000).probes) == 128

@@ -59,7 +59,9 @@ def test_the_incidents_limit_is_found_to_the_token():
         (200, True, (100, 200), 1),
     ],
 )
-def test_an_answer_narrows_confirms_or_contradicts(length: int, is_within: bool, bracket, contradictions: int):
+def test_an_answer_narrows_confirms_or_contradicts(
+    length: int, *, is_within: bool, bracket: tuple[int, int], contradictions: int
+):
     """Answers that no limit explains move nothing and are counted."""
     search = Bisection(largest_within=100, smallest_beyond=200).answered(length, is_within=is_within)
     assert (search.largest_within, search.smallest_beyond) == bracket

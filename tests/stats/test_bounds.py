@@ -1,6 +1,7 @@
 """Bounds on leak rates against published and closed-form values."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -76,7 +77,7 @@ def test_the_binomial_tail_at_the_bound_is_the_error_probability(counts: tuple[i
         (clopper_pearson_upper, (0, 3, 1.0)),
     ],
 )
-def test_counts_that_bound_nothing_are_errors(function, arguments):
+def test_counts_that_bound_nothing_are_errors(function: Callable[..., object], arguments: tuple[float, ...]):
     """No number may come out of no sample."""
     with pytest.raises(ValueError, match=r"bound|between"):
         function(*arguments)

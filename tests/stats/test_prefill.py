@@ -27,7 +27,7 @@ def test_a_floor_is_the_scaled_minimum_less_slack():
     [{}, {262_144: (33.0, 32.0)}, {681_280: (1.0, 1.0, 1.0)}, {900_000: (1.0, 1.0, 1.0)}],
     ids=["none", "too few timings", "same size", "longer"],
 )
-def test_nothing_is_claimed_without_enough_timings_of_a_shorter_size(anchors):
+def test_nothing_is_claimed_without_enough_timings_of_a_shorter_size(anchors: dict[int, tuple[float, ...]]):
     """Three timings at a smaller size are the least; below the anchors nothing is claimed."""
     assert floor_for(681_280, anchors=anchors, fixed_seconds=0.0, bound=None) is None
 
@@ -50,7 +50,9 @@ def test_the_largest_shorter_size_is_scaled():
     small=st.integers(1, 10_000),
     is_known=st.booleans(),
 )
-def test_no_honest_prefill_is_faster_than_its_floor(fixed, linear, square, anchor, ratio, small, is_known):
+def test_no_honest_prefill_is_faster_than_its_floor(
+    fixed: float, linear: float, square: float, anchor: int, ratio: float, small: int, *, is_known: bool
+):
     """Whatever the share of fixed cost and the curvature, a noise-free honest timing is above 2.4 x its floor."""
 
     def honest(tokens: float) -> float:
@@ -72,7 +74,7 @@ def test_the_incident_is_far_below_its_floor_even_with_no_small_timing():
 
 
 def test_the_physical_bound_is_two_operations_per_parameter_and_token():
-    """Published floor for this LLM on 8 GPUs: the linear part at 1,048,576 tokens is 5.2 s; a time scale shortens it."""
+    """Published floor on 8 GPUs: the linear part at 1,048,576 tokens is 5.2 s; a time scale shortens it."""
     assert physical_seconds(GLM_ON_8, 1_048_576) == pytest.approx(5.243, abs=1e-3)
     scaled = PhysicalBound(active_parameters=4e10, gpus=8, peak_flops_per_gpu=2e15, time_scale=0.01)
     assert physical_seconds(scaled, 1_048_576) == pytest.approx(0.05243, abs=1e-5)

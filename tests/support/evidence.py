@@ -17,7 +17,7 @@ from prober.domain.reading import FragmentTally, Reading, Recall, Sighting, Tier
 from prober.domain.target import OverlongContract, PhysicalBound, Target
 from prober.domain.tenant import Tenant
 
-NOON = dt.datetime(2026, 11, 30, 12, tzinfo=dt.timezone.utc)
+NOON = dt.datetime(2026, 11, 30, 12, tzinfo=dt.UTC)
 CONTEXT = 1_048_576
 POOL = 681_280
 LIMIT = 681_274
@@ -30,13 +30,13 @@ NOTHING_READ = Reading(characters=0, words=0, sha256="0" * 64)
 DONOR = Canary.of(2, 0, 77)
 
 
-def a_target(**changes: Any) -> Target:
+def a_target(**changes: object) -> Target:
     """Build the incident's target."""
     target = Target(name="lab", model="m", dialect="openai", context_tokens=CONTEXT, prefill_pool_tokens=POOL)
     return dataclasses.replace(target, **changes)
 
 
-def a_probe(**changes: Any) -> Probe:
+def a_probe(**changes: object) -> Probe:
     """Build a probe of tenant 1 that must be served."""
     probe = Probe(
         label="baseline/0001",
@@ -49,7 +49,7 @@ def a_probe(**changes: Any) -> Probe:
     return dataclasses.replace(probe, **changes)
 
 
-def a_prompt(**changes: Any) -> Prompt:
+def a_prompt(**changes: object) -> Prompt:
     """Build what is known of a prompt; like in evidence, without its text."""
     prompt = Prompt(
         canary=Canary.of(1, 0, 5),
@@ -62,7 +62,7 @@ def a_prompt(**changes: Any) -> Prompt:
     return dataclasses.replace(prompt, **changes)
 
 
-def an_observation(**changes: Any) -> Observation:
+def an_observation(**changes: object) -> Observation:
     """Build a whole streamed answer under status 200."""
     observation = Observation(
         sent_at=NOON,
@@ -77,13 +77,13 @@ def an_observation(**changes: Any) -> Observation:
     return dataclasses.replace(observation, **changes)
 
 
-def a_reading(**changes: Any) -> Reading:
+def a_reading(**changes: object) -> Reading:
     """Build the reading of an answer that recalls every needle."""
     reading = Reading(characters=300, words=60, sha256="a" * 64, recall=ALL_FOUND)
     return dataclasses.replace(reading, **changes)
 
 
-def an_evidence(**changes: Any) -> Evidence:
+def an_evidence(**changes: object) -> Evidence:
     """Build evidence; parts by name (`reading=a_reading(...)`), sizes by `planned=` and `reported=`."""
     planned = changes.pop("planned", 300_000)
     reported = changes.pop("reported", planned)
@@ -99,12 +99,12 @@ def an_evidence(**changes: Any) -> Evidence:
     return Evidence(**{**parts, **changes})
 
 
-def over_limit(**changes: Any) -> Evidence:
+def over_limit(**changes: object) -> Evidence:
     """Build a probe of 700,000 tokens that was answered in full although a refusal was due."""
     return an_evidence(**{"planned": OVER, "probe": a_probe(expectation=Expectation.REJECT), **changes})
 
 
-def a_finding(reason: Reason, outcome: Outcome, **changes: Any) -> Finding:
+def a_finding(reason: Reason, outcome: Outcome, **changes: object) -> Finding:
     """Build a finding of no detector in particular."""
     finding = Finding(detector="any", outcome=outcome, reason=reason, message="It was so.", probe_label="a/1")
     return dataclasses.replace(finding, **changes)
@@ -116,7 +116,7 @@ def a_judgement(evidence: Evidence | None = None, *findings: Finding) -> Judgeme
     return Judgement(evidence=evidence or an_evidence(), findings=findings or clean)
 
 
-def a_sighting(**changes: Any) -> Sighting:
+def a_sighting(**changes: object) -> Sighting:
     """Build a whole window of tenant 2's live donor."""
     sighting = Sighting(
         tier=Tier.CODE,
@@ -130,7 +130,7 @@ def a_sighting(**changes: Any) -> Sighting:
     return dataclasses.replace(sighting, **changes)
 
 
-def a_tally(bits: float, **changes: Any) -> FragmentTally:
+def a_tally(bits: float, **changes: object) -> FragmentTally:
     """Build fragment evidence against tenant 2."""
     tally = FragmentTally(tenant_number=2, canary=DONOR, groups=3, pairs=2, exclusive_words=4, evidence_bits=bits)
     return dataclasses.replace(tally, **changes)
@@ -185,9 +185,7 @@ observations = st.builds(
     status=st.none() | st.sampled_from((200, 201, 302, 400, 401, 403, 404, 413, 418, 422, 429, 500, 503, 529)),
     failure=st.none() | st.sampled_from(FailureKind),
     refusal=st.none()
-    | st.builds(
-        Refusal, reason=st.sampled_from(RefusalReason), in_stream=st.booleans(), stated_tokens=_TOKENS
-    ),
+    | st.builds(Refusal, reason=st.sampled_from(RefusalReason), in_stream=st.booleans(), stated_tokens=_TOKENS),
     text=st.sampled_from(("", " \n", "Harbour phrase.")),
     reasoning=st.sampled_from(("", "Let me think.")),
     finish_reason=st.none() | st.sampled_from(("stop", "length", "abort", "error", "content_filter", "tool_calls")),

@@ -86,11 +86,12 @@ class HostileServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        number = self.connections
         self.open += 1
         accepted = time.monotonic()
         try:
             while not reader.at_eof() and not writer.is_closing():
-                call = Call(connection=self.connections, accepted_at=accepted)
+                call = Call(connection=number, accepted_at=accepted)
                 self.calls.append(call)
                 await self.handler(Peer(call, reader, writer))
                 if not call.headers or call.headers.get("x-keep") != "alive":

@@ -63,7 +63,7 @@ def make_endpoint(
     *,
     credentials: Mapping[str, str] | None = None,
     dialect: str = "openai-chat",
-    **settings: Any,
+    **settings: Any,  # noqa: ANN401 - fields of ConnectionSettings
 ) -> HttpEndpoint:
     bounds: dict[str, Any] = {
         "connect_timeout": 5.0,
@@ -82,7 +82,10 @@ def make_endpoint(
 
 @contextlib.asynccontextmanager
 async def serving(
-    handler: Handler, *, receive_buffer: int | None = None, **settings: Any
+    handler: Handler,
+    *,
+    receive_buffer: int | None = None,
+    **settings: Any,  # noqa: ANN401 - fields of ConnectionSettings
 ) -> AsyncIterator[tuple[HttpEndpoint, HostileServer]]:
     """Serve by `handler`; give an endpoint that points there, and the server."""
     async with hostile(handler, receive_buffer=receive_buffer) as server:
@@ -93,7 +96,12 @@ async def serving(
             await endpoint.close()
 
 
-async def observe(handler: Handler, probe: Probe | None = None, text: str = "some words\n", **settings: Any) -> Observation:
+async def observe(
+    handler: Handler,
+    probe: Probe | None = None,
+    text: str = "some words\n",
+    **settings: Any,  # noqa: ANN401 - fields of ConnectionSettings
+) -> Observation:
     """What one probe brings back from a server that behaves like `handler`."""
     async with serving(handler, **settings) as (endpoint, _):
         return await endpoint.send(make_probe() if probe is None else probe, make_prompt(text))

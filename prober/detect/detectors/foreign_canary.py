@@ -4,11 +4,9 @@ from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
 from prober.domain.reading import FragmentTally, Sighting, Tier
+from prober.prompt.sightings import PAGE_BITS
 
 _NAME = "foreign_canary"
-
-PAGE_BITS = 25.0
-"""False attribution below 2**-25 per answer: at a million answers a year, one false page in 30 years."""
 
 WARN_BITS = 10.0
 """Below it fragments are what ordinary language yields by chance once in a thousand answers."""

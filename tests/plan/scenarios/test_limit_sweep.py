@@ -4,19 +4,25 @@ import dataclasses
 
 import pytest
 
+from prober.domain.canary import Canary
 from prober.domain.evidence import Answer
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Role
+from prober.domain.probe import Probe, Role
+from prober.domain.target import Target
 from prober.domain.verdict import LimitMap
 from prober.plan.limits import limit_map
 from prober.plan.scenarios.limit_sweep import limit_sweep
+from prober.prompt.tokens import Calibration
 from tests.support.scripted import (
     CONTEXT,
     FIRST_REJECTED,
     LEAK,
     REJECTED,
+    Count,
+    Played,
     Reply,
+    Respond,
     failing,
     incident,
     inexact_calibration,
@@ -32,17 +38,25 @@ UNKNOWN = target_of(prefill_pool_tokens=None, decode_pool_tokens=None)
 MISSED = Reply(outcome=Outcome.INCONCLUSIVE, reason=Reason.RECALL_MISSED, is_end_found=False)
 
 
-def sweep(target, respond, *, count=sent_size, calibration=None, tolerance=2, **settings):
+def sweep(
+    target: Target,
+    respond: Respond,
+    *,
+    count: Count = sent_size,
+    calibration: Calibration | None = None,
+    tolerance: int = 2,
+    **settings: object,
+):
     stage = stage_of(target, calibration=calibration, **settings)
     return play(limit_sweep(stage), target, respond, count=count, tolerance=tolerance)
 
 
-def swept(played):
+def swept(played: Played):
     return played.of(Role.CHECK, Role.CONFIRMATION)
 
 
 @pytest.mark.parametrize("target", [target_of(), UNKNOWN])
-def test_the_incident_is_found_to_the_token(target):
+def test_the_incident_is_found_to_the_token(target: Target):
     """Known pool or not, the first wrong length is 681,274 and the last sound one 681,273, in fewer than 48 probes."""
     played = sweep(target, incident)
     assert limit_map(played.judgements) == LimitMap(
@@ -60,7 +74,7 @@ def test_the_incident_is_found_to_the_token_by_inexact_counting():
 
 
 @pytest.mark.parametrize("limit", [300_001, 500_000, FIRST_REJECTED, CONTEXT - 6, CONTEXT])
-def test_a_healthy_limit_is_found_to_the_token(limit):
+def test_a_healthy_limit_is_found_to_the_token(limit: int):
     """A pool nobody told us, or an engine without reserved tokens, is measured exactly."""
     limits = limit_map(sweep(UNKNOWN, serving_below(limit)).judgements)
     assert limits == LimitMap(largest_served=limit - 1, smallest_rejected=limit)
@@ -87,7 +101,7 @@ def test_bisection_can_be_switched_off():
 
 
 @pytest.mark.parametrize("bound", [1, 2, 5])
-def test_the_probe_bound_holds(bound):
+def test_the_probe_bound_holds(bound: int):
     """Points, rewrites, second tries and re-probes together never pass the setting."""
     for respond in (incident, lambda *_: MISSED, serving_below(FIRST_REJECTED)):
         played = sweep(UNKNOWN, respond, count=noisy(9), calibration=inexact_calibration(), sweep_max_probes=bound)
@@ -105,7 +119,7 @@ def test_a_busy_answer_is_tried_once_more():
     """One failure does not cost a length."""
     seen: list[int] = []
 
-    def respond(probe, tokens):
+    def respond(probe: Probe, tokens: int) -> Reply:
         seen.append(tokens)
         return failing(Answer.BUSY) if seen.count(tokens) == 1 and probe.role is Role.CHECK else Reply()
 
@@ -125,7 +139,7 @@ def test_lengths_beyond_a_proxys_byte_limit_are_skipped():
 def test_missing_needles_twice_count_as_beyond():
     """Answers that lose their end above some length are bracketed like a limit, though no limit is reported."""
 
-    def respond(probe, tokens):
+    def respond(probe: Probe, tokens: int) -> Reply:
         return (
             serving_below(CONTEXT)(probe, tokens)
             if tokens >= CONTEXT
@@ -142,7 +156,7 @@ def test_a_single_forgotten_needle_moves_nothing():
     """An honest LLM that forgets once is asked again."""
     forgotten = iter([True])
 
-    def respond(_probe, tokens):
+    def respond(_probe: Probe, tokens: int) -> Reply:
         return MISSED if tokens == 681_273 and next(forgotten, False) else serving_below(FIRST_REJECTED)(_probe, tokens)
 
     limits = limit_map(sweep(target_of(), respond).judgements)
@@ -167,7 +181,7 @@ def test_a_target_that_serves_everything_is_not_bisected():
     assert len(swept(with_bisection)) == len(swept(without))
 
 
-def serving_everything(probe, tokens):
+def serving_everything(probe: Probe, tokens: int):
     """Truncate what does not fit, as an operator may have chosen."""
     return Reply() if tokens < CONTEXT else failing(Answer.TRUNCATED)
 
@@ -175,7 +189,7 @@ def serving_everything(probe, tokens):
 def test_a_search_that_gains_nothing_ends():
     """Counts that never land inside the bracket do not keep the sweep going."""
 
-    def count(probe, _canary):
+    def count(probe: Probe, _canary: Canary) -> int:
         tokens = probe.prompt.tokens
         return tokens if tokens >= 700_000 or tokens < 300_000 else round(tokens, -5)
 

@@ -7,13 +7,14 @@ import pytest
 from prober.domain.evidence import Answer
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Role
+from prober.domain.probe import Role, Wave
 from prober.plan.course import MAX_WAVE_PROBES, MAX_WAVE_TOKENS
 from prober.plan.scenarios import SCENARIOS
 from tests.support.scripted import (
     FIRST_REJECTED,
     REJECTED,
     Reply,
+    Respond,
     failing,
     incident,
     inexact_calibration,
@@ -28,18 +29,21 @@ from tests.support.scripted import (
 MAX_PROBES = 48 + 48
 """Of a sweep with all its seeding: the largest any scenario sends by default."""
 
+FAILURES = [answer for answer in Answer if answer.value in {reason.value for reason in Reason}]
+
+
+def always(reply: Reply) -> Respond:
+    return lambda *_: reply
+
+
 TARGETS = {
     "healthy": serving_below(FIRST_REJECTED),
     "incident": incident,
     "suspicious": serving_below(5_000, Reply(outcome=Outcome.SUSPECT, reason=Reason.PREFILL_TOO_FAST)),
-    "forgetful": lambda *_: Reply(outcome=Outcome.INCONCLUSIVE, reason=Reason.RECALL_MISSED, is_end_found=False),
-    "refusing": lambda *_: REJECTED,
-    "uncounting": lambda *_: Reply(is_counted=False),
-    **{
-        answer.value: (lambda reply: lambda *_: reply)(failing(answer))
-        for answer in Answer
-        if answer.value in {r.value for r in Reason}
-    },
+    "forgetful": always(Reply(outcome=Outcome.INCONCLUSIVE, reason=Reason.RECALL_MISSED, is_end_found=False)),
+    "refusing": always(REJECTED),
+    "uncounting": always(Reply(is_counted=False)),
+    **{answer.value: always(failing(answer)) for answer in FAILURES},
 }
 PLACES = {
     "known": target_of(),
@@ -54,7 +58,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("scenario", "kind", "place"), list(cases()))
-def test_every_scenario_ends_within_its_bounds(scenario, kind, place):
+def test_every_scenario_ends_within_its_bounds(scenario: str, kind: str, place: str):
     """Whatever comes back, a scenario ends, labels are unique, waves are bounded, over-limit probes go alone."""
     target = PLACES[place]
     for calibration, count in ((None, sent_size), (inexact_calibration(), noisy(12))):
@@ -72,7 +76,7 @@ def test_every_scenario_ends_within_its_bounds(scenario, kind, place):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_over_limit_probes_cap_their_output(scenario):
+def test_over_limit_probes_cap_their_output(scenario: str):
     """No over-limit probe may draw more of other people's text than set."""
     stage = stage_of(target_of(thinking=True), over_limit_max_output_tokens=32)
     played = play(SCENARIOS[scenario](stage), target_of(), serving_below(FIRST_REJECTED))
@@ -81,7 +85,7 @@ def test_over_limit_probes_cap_their_output(scenario):
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("tenants", [2, 3, 5])
-def test_every_scenario_uses_several_tenants(scenario, tenants):
+def test_every_scenario_uses_several_tenants(scenario: str, tenants: int):
     """Isolation is a matter of at least two tenants, and who seeds never checks in the same scenario."""
     played = play(SCENARIOS[scenario](stage_of(target_of(), tenants=tenants)), target_of(), incident)
     assert len({probe.tenant for probe in played.probes}) >= 2
@@ -94,7 +98,7 @@ def test_every_scenario_uses_several_tenants(scenario, tenants):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_scenario_can_be_cut_short(scenario):
+def test_every_scenario_can_be_cut_short(scenario: str):
     """Closing the generator after any of its first waves ends it without another wave."""
     for waves in range(1, 6):
         generator = SCENARIOS[scenario](stage_of(target_of()))
@@ -107,12 +111,12 @@ def test_every_scenario_can_be_cut_short(scenario):
             next(generator)
 
 
-def iter_once(wave):
+def iter_once(wave: Wave):
     yield wave
 
 
 @pytest.mark.parametrize("scenario", ["seed_and_probe", "limit_sweep"])
-def test_a_shared_target_gets_no_probe_after_a_confirmed_violation(scenario):
+def test_a_shared_target_gets_no_probe_after_a_confirmed_violation(scenario: str):
     """The first confirmed violation is the last probe sent to a target that real customers share."""
     target = target_of(shared=True)
     played = play(SCENARIOS[scenario](stage_of(target)), target, incident)

@@ -1,12 +1,13 @@
 """The seed-and-probe scenario."""
 
 import dataclasses
+from collections.abc import Generator
 
 import pytest
 
 from prober.domain.campaign import ScenarioSettings
-from prober.domain.evidence import Answer
-from prober.domain.probe import Expectation, Role
+from prober.domain.evidence import Answer, WaveEvidence
+from prober.domain.probe import Expectation, Role, Wave
 from prober.plan.scenarios.baseline import baseline
 from prober.plan.scenarios.seed_and_probe import seed_and_probe
 from tests.support.scripted import (
@@ -40,7 +41,7 @@ def test_anchors_of_the_run_so_far_are_enough():
     """After a baseline in the same run no prefill is timed again."""
     target = target_of()
 
-    def both():
+    def both() -> Generator[Wave, WaveEvidence, None]:
         yield from baseline(stage_of(target))
         yield from seed_and_probe(stage_of(target))
 
@@ -75,7 +76,7 @@ def test_checkers_and_lengths_rotate():
 
 
 @pytest.mark.parametrize("answer", [Answer.HANG, Answer.BUSY, Answer.SERVER_ERROR])
-def test_a_dead_target_is_left_alone(answer):
+def test_a_dead_target_is_left_alone(answer: Answer):
     """Seeding fails, nothing else is sent."""
     target = target_of()
     played = play(seed_and_probe(stage_of(target)), target, lambda *_: failing(answer))

@@ -1,0 +1,5 @@
+"""The `prober` command. Exit codes: `prober.cli.exits`."""
+
+from prober.cli.app import main
+
+__all__ = ["main"]

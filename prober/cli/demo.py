@@ -1,0 +1,49 @@
+"""`prober demo`: find the incident in the lab, then clear the repaired cluster."""
+
+import asyncio
+import sys
+
+import typer
+from rich.console import Console
+from rich.rule import Rule
+
+from prober.cli.exits import Exit
+from prober.cli.options import LogLevel
+from prober.cli.progress import ProgressDisplay
+from prober.report.console import print_report
+from prober.service.demo import Act, Played, play
+from prober.telemetry.logs import Log, LogFormat, open_log, stdlib_routed
+from prober.telemetry.redaction import Redactor
+from prober.wiring.system import SystemClock
+
+
+def demo() -> None:
+    """Find the incident from outside in the embedded lab, then clear the repaired cluster. About a minute."""
+    console = Console()
+    log = open_log(
+        sys.stderr,
+        form=LogFormat.CONSOLE,
+        redactor=Redactor(),
+        now=SystemClock().now,
+        level=LogLevel.ERROR.number,
+    )
+    with stdlib_routed(log):
+        is_as_expected = asyncio.run(_play(console, log))
+    raise typer.Exit(Exit.CLEAN if is_as_expected else Exit.VIOLATION)
+
+
+async def _play(console: Console, log: Log) -> bool:
+    played: list[Played] = []
+    with ProgressDisplay(console) as display:
+        async for step in play(log=log, watchers=[display]):
+            if isinstance(step, Act):
+                console.print(Rule(step.title, align="left", style="default"))
+            else:
+                print_report(console, step.report)
+                console.print()
+                played.append(step)
+    for step in played:
+        verdict = step.report.verdict.outcome.name
+        said = "as it must be" if step.is_as_expected else f"but it should have been {step.act.expected.name}"
+        console.print(f"{step.act.title.split(':')[0]}: {verdict}, {said}.", highlight=False)
+    return all(step.is_as_expected for step in played)

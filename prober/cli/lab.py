@@ -1,0 +1,53 @@
+"""`prober lab`: the simulated cluster."""
+
+import asyncio
+import dataclasses
+import json
+import pathlib
+from typing import Annotated
+
+import typer
+
+from prober.domain.errors import ConfigError
+from prober.lab.scenes import SCENES
+from prober.lab.server import serve as serve_lab
+
+app = typer.Typer(help="The simulated inference cluster with injectable faults.", no_args_is_help=True)
+DEFAULT_KEYS = {"lab-key-alpha": "alpha", "lab-key-bravo": "bravo", "lab-key-charlie": "charlie"}
+
+
+@app.callback()
+def _group() -> None:
+    """The simulated inference cluster with injectable faults."""
+
+
+@app.command()
+def serve(
+    *,
+    scene: Annotated[str, typer.Option(help=f"One of: {', '.join(SCENES)}.")] = "incident",
+    host: Annotated[str, typer.Option(help="Address to bind.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8_000,
+    keys: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="FILE", help='JSON object of API keys to tenants; default {"lab-key-alpha": "alpha", …}.'),
+    ] = None,
+    allow_remote: Annotated[bool, typer.Option(help="Allow an address that is not loopback.")] = False,
+) -> None:
+    """Serve a cluster until interrupted. Its first line of output is JSON with its address."""
+    if scene not in SCENES:
+        raise ConfigError(f"no scene {scene!r}; there are: {', '.join(SCENES)}")
+    settings = dataclasses.replace(SCENES[scene], keys=DEFAULT_KEYS if keys is None else _read_keys(keys))
+    asyncio.run(serve_lab(settings, host, port, allow_remote=allow_remote))
+
+
+def _read_keys(file: pathlib.Path) -> dict[str, str]:
+    try:
+        keys = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} is no readable JSON file ({type(error).__name__})") from None
+    is_mapping = isinstance(keys, dict) and all(
+        isinstance(text, str) and text for pair in keys.items() for text in pair
+    )
+    if not is_mapping or not keys:
+        raise ConfigError(f"{file} must hold a JSON object of API keys to tenant names")
+    return dict(keys)

@@ -1,0 +1,226 @@
+"""From a YAML file to settings: all problems at once, each with its place, no value ever shown."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from prober.config import checks, rules, wording
+from prober.config.document import Document, SyntaxProblemError, parse
+from prober.config.problems import TOP, InvalidConfigError, Location, Problem
+from prober.config.rules import Known
+from prober.config.schema import Settings, TargetSettings, TenantSettings, known_part, section_at
+from prober.config.secret import Secret
+from prober.config.secret_files import EXPOSED, SecretFileError, is_exposed, read_secret
+from prober.config.substitution import Substitution
+
+MAX_FILE_BYTES = 1024 * 1024
+
+Valid = TypeVar("Valid", bound=BaseModel)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedSettings:
+    """Settings that can be used, and what is still worth a look."""
+
+    settings: Settings
+    """Paths absolute, secrets read, every tenant numbered, scenarios named."""
+    warnings: tuple[str, ...]
+    """`file:line:column: dotted.path: message`, without values."""
+
+
+def load_settings(
+    path: Path, environment: Mapping[str, str], *, known_dialects: Sequence[str], known_scenarios: Sequence[str]
+) -> LoadedSettings:
+    """Load one configuration file. Relative paths in it start at its own directory.
+
+    Raises:
+        InvalidConfigError: with every problem found, each as `file:line:column: dotted.path: message`.
+    """
+    known = Known(dialects=tuple(known_dialects), scenarios=tuple(known_scenarios))
+    try:
+        document = parse(_read(path))
+    except SyntaxProblemError as error:
+        raise InvalidConfigError(str(path), [error.problem]) from None
+    return _Loading(path, document, environment, known).settings()
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(f"cannot be read: {error.strerror or type(error).__name__}") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise _unreadable(f"is larger than {MAX_FILE_BYTES} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _unreadable("is no UTF-8 text") from None
+
+
+def _unreadable(message: str) -> SyntaxProblemError:
+    return SyntaxProblemError(Problem(mark=TOP, location=(), message=message))
+
+
+def _shown(problem: Problem) -> Problem:
+    """Cut the path where keys begin that the schema does not know: such a key may be a misplaced credential."""
+    return dataclasses.replace(problem, location=known_part(problem.location))
+
+
+class _Loading:
+    """One file on its way; problems gather until the end."""
+
+    def __init__(self, path: Path, document: Document, environment: Mapping[str, str], known: Known) -> None:
+        self._path = path
+        self._base = path.resolve().parent
+        self._document = document
+        self._known = known
+        substitution = Substitution(document, environment)
+        self._content = substitution.apply()
+        self._literals = substitution.literals
+        self._problems = [*document.problems, *substitution.problems]
+        self._warnings: list[Problem] = []
+
+    def settings(self) -> LoadedSettings:
+        targets = self._targets()
+        head = self._valid(Settings, {**self._content, "targets": {}}, ()) if "targets" in self._content else None
+        if head is None and "targets" not in self._content:
+            self._valid(Settings, self._content, ())
+        for location, message in checks.number_objections(targets):
+            self._object(("targets", *location), message)
+        database = self._database(head) if head is not None else None
+        if self._problems or head is None:
+            raise InvalidConfigError(str(self._path), [_shown(problem) for problem in self._problems])
+        key_file = self._base / head.key_file
+        if is_exposed(key_file):
+            self._warn(("key_file",), EXPOSED)
+        update = {"targets": checks.number_tenants(targets), "key_file": key_file, "database": database}
+        warnings = sorted(self._warnings, key=lambda warning: warning.mark)
+        return LoadedSettings(
+            settings=head.model_copy(update=update),
+            warnings=tuple(_shown(warning).render(str(self._path)) for warning in warnings),
+        )
+
+    def _targets(self) -> dict[str, TargetSettings]:
+        raw = self._content.get("targets")
+        found: dict[str, TargetSettings] = {}
+        if not isinstance(raw, dict):
+            if "targets" in self._content:
+                self._object(("targets",), "must be a mapping of names to targets")
+            return found
+        if not raw:
+            self._object(("targets",), "needs at least one target")
+        for name, fields in raw.items():
+            location = ("targets", name)
+            if not rules.is_name(name):
+                self._object(("targets",), "a target's name must be 1 to 63 letters, digits, - or _", key=location)
+            target = self._target(fields, location)
+            if target is not None:
+                found[name] = target
+        return found
+
+    def _target(self, fields: object, location: Location) -> TargetSettings | None:
+        tenants = self._tenants(fields, location)
+        target = self._valid(TargetSettings, fields, location)
+        if target is None:
+            return None
+        for place, message in checks.target_objections(target, self._base):
+            self._object((*location, *place), message)
+        if rules.is_plain_http(target.url):
+            self._warn((*location, "url"), "credentials and prompts would cross the network unencrypted")
+        files = {
+            name: self._base / getattr(target, name)
+            for name in ("ca_file", "client_cert", "client_key")
+            if getattr(target, name) is not None
+        }
+        scenarios = self._known.scenarios if target.scenarios is None else target.scenarios
+        return target.model_copy(update={**files, "tenants": tuple(tenants.values()), "scenarios": scenarios})
+
+    def _tenants(self, fields: object, location: Location) -> dict[int, TenantSettings]:
+        """Check tenants by themselves, so that a target's other faults do not hide theirs."""
+        raw = fields.get("tenants") if isinstance(fields, dict) else None
+        if not isinstance(raw, list):
+            return {}
+        place = (*location, "tenants")
+        tenants: dict[int, TenantSettings] = {}
+        for index, item in enumerate(raw):
+            tenant = self._valid(TenantSettings, item, (*place, index))
+            if tenant is not None:
+                tenants[index] = self._with_credential(tenant, (*place, index))
+        for below, message in checks.tenants_objections(tenants, len(raw)):
+            self._object((*place, *below), message)
+        return tenants
+
+    def _with_credential(self, tenant: TenantSettings, location: Location) -> TenantSettings:
+        objections = list(checks.tenant_objections(tenant))
+        for below, message in objections:
+            self._object((*location, *below), message)
+        if (*location, "credential") in self._literals:
+            self._warn((*location, "credential"), "stands here in plain text; use ${NAME} or credential_file")
+        if objections or tenant.credential_file is None:
+            return tenant
+        secret = self._secret_file(tenant.credential_file, (*location, "credential_file"))
+        if secret is None:
+            return tenant
+        checked = self._valid(
+            TenantSettings, {"name": tenant.name, "credential": secret}, location, instead="credential_file"
+        )
+        return tenant if checked is None else tenant.model_copy(update={"credential": secret})
+
+    def _database(self, head: Settings) -> Secret | None:
+        if head.database_url_file is None:
+            return head.database
+        place = ("database_url_file",)
+        if "database" in self._content:
+            self._object(place, "stands beside database; keep one of them")
+            return None
+        secret = self._secret_file(head.database_url_file, place)
+        if secret is None:
+            return None
+        fields = {**self._content, "targets": {}, "database": secret}
+        checked = self._valid(Settings, fields, (), instead="database_url_file")
+        return None if checked is None else secret
+
+    def _secret_file(self, path: Path, location: Location) -> Secret | None:
+        try:
+            found = read_secret(self._base / path)
+        except SecretFileError as error:
+            self._object(location, str(error))
+            return None
+        if found.is_exposed:
+            self._warn(location, EXPOSED)
+        return found.secret
+
+    def _valid(
+        self, section: type[Valid], fields: object, location: Location, *, instead: str | None = None
+    ) -> Valid | None:
+        """Validate one section; its faults become problems, at `instead` where the value came from elsewhere."""
+        try:
+            return section.model_validate(fields, context=self._known)
+        except ValidationError as error:
+            for fault in error.errors(include_input=False, include_url=False):
+                below = (instead,) if instead is not None else fault["loc"]
+                self._fault(fault["type"], fault.get("ctx", {}), (*location, *below))
+            return None
+
+    def _fault(self, kind: str, context: Mapping[str, Any], location: Location) -> None:
+        if kind == "missing":
+            self._object(location, wording.message(kind, context), key=location[:-1])
+        elif kind == "extra_forbidden":
+            key = str(location[-1])
+            self._object(location, wording.unknown_key(key, section_at(location[:-1])), key=location)
+        else:
+            self._object(location, wording.message(kind, context))
+
+    def _object(self, location: Location, message: str, *, key: Location | None = None) -> None:
+        """Note a problem, unless this very place has one: what could not be filled in is not judged as well."""
+        if any(problem.location == location for problem in self._problems):
+            return
+        mark = self._document.mark_of(location) if key is None else self._document.mark_of_key(key)
+        self._problems.append(Problem(mark=mark, location=location, message=message))
+
+    def _warn(self, location: Location, message: str) -> None:
+        self._warnings.append(Problem(mark=self._document.mark_of(location), location=location, message=message))

@@ -1,0 +1,111 @@
+"""The router in front of a prefill and a decode instance: sends both halves, and joins their answers."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from prober.domain.errors import LabError
+from prober.lab.crew import Crew
+from prober.lab.decode import DecodeRole
+from prober.lab.events import Chunk, Event, Rejection, Stage
+from prober.lab.faults import RouterMode
+from prober.lab.handoff import Handoff, Job
+from prober.lab.prefill import PrefillRole
+from prober.lab.settings import LabSettings
+from prober.lab.timing import Pace
+
+STOPPED = "the lab was stopped"
+
+
+class EventPump:
+    """Runs a role's event stream in a task of its own, so that hanging up is a plain cancellation."""
+
+    def __init__(self, crew: Crew, events: AsyncIterator[Event]) -> None:
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._task = crew.start(self._run(events))
+
+    async def _run(self, events: AsyncIterator[Event]) -> None:
+        try:
+            async for event in events:
+                self._queue.put_nowait(event)
+        finally:
+            self._queue.put_nowait(None)
+
+    async def next(self) -> Event:
+        """Wait for the next event.
+
+        Raises:
+            LabError: the cluster was stopped meanwhile.
+        """
+        event = await self._queue.get()
+        if event is None:
+            await asyncio.wait([self._task])
+            if not self._task.cancelled():
+                self._task.result()
+            raise LabError(STOPPED)
+        return event
+
+    async def close(self) -> None:
+        """End the stream and wait until it has let go of what it held."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+
+class Router:
+    """One prefill, one decode."""
+
+    def __init__(self, settings: LabSettings, pace: Pace, crew: Crew, prefill: PrefillRole, decode: DecodeRole) -> None:
+        self._settings = settings
+        self._crew = crew
+        self._pace = pace
+        self._prefill = prefill
+        self._decode = decode
+
+    async def generate(self, job: Job) -> AsyncGenerator[Event, None]:
+        """Stream the answer; closing the generator is the client hanging up."""
+        handoff = Handoff(job.room, self._decode.pool, self._decode.metadata)
+        prefill = self._crew.start(self._prefill.run(job, handoff))
+        decode = EventPump(self._crew, self._decode.run(job, handoff))
+        try:
+            event = await self._first(prefill, decode)
+            while isinstance(event, Chunk):
+                yield event
+                event = await decode.next()
+            yield event
+        finally:
+            await decode.close()
+            self._tell_later(prefill)
+
+    async def _first(self, prefill: asyncio.Task[Rejection | None], decode: EventPump) -> Event:
+        """First event that the client sees."""
+        first = self._crew.start(decode.next())
+        try:
+            if self._settings.router is RouterMode.CANCEL_ON_REFUSAL:
+                await asyncio.wait([prefill, first], return_when=asyncio.FIRST_COMPLETED)
+                refusal = _refusal(prefill) if prefill.done() else None
+                return refusal or await first
+            if self._settings.router is RouterMode.JOIN:
+                event = await first
+                if not isinstance(event, Rejection):
+                    await asyncio.wait([prefill])
+                refusal = _refusal(prefill) if prefill.done() else None
+                return _by_router(refusal) if refusal else event
+            return await first
+        finally:
+            first.cancel()
+
+    def _tell_later(self, prefill: asyncio.Task[Rejection | None]) -> None:
+        """A prefill whose client has gone goes on until it notices."""
+        if not prefill.done():
+            notice = self._pace.real(self._settings.abort_notice_seconds)
+            timer = asyncio.get_running_loop().call_later(notice, prefill.cancel)
+            prefill.add_done_callback(lambda _task: timer.cancel())
+
+
+def _refusal(prefill: asyncio.Task[Rejection | None]) -> Rejection | None:
+    if prefill.cancelled():
+        raise LabError(STOPPED)
+    return prefill.result()
+
+
+def _by_router(refusal: Rejection) -> Rejection:
+    return Rejection(status=refusal.status, message=refusal.message, error_type=refusal.error_type, stage=Stage.ROUTER)

@@ -1,0 +1,94 @@
+"""A run against the lab: a whole configuration of its own, then the very path of `prober run`."""
+
+import contextlib
+import dataclasses
+import json
+import pathlib
+import secrets
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from prober.config.keyring_file import create_keyring
+from prober.config.schema import Settings
+from prober.domain.campaign import Trigger
+from prober.domain.verdict import RunReport
+from prober.lab.scenes import SCENES
+from prober.runner.ports import Telemetry
+from prober.service.lab_process import lab_process
+from prober.store.migrate import upgrade
+from prober.telemetry.logs import Log
+from prober.wiring.campaigns import campaign_of, read_settings
+from prober.wiring.prober import open_prober
+
+TENANTS = ("alpha", "bravo", "charlie")
+TARGET = "lab"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabRun:
+    """What to run against which scene."""
+
+    scene: str
+    """Name in `lab.scenes.SCENES`."""
+    scenarios: tuple[str, ...]
+    target: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Target keys of the configuration that differ from what the scene's own sizes give."""
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Scenario settings of the configuration."""
+
+
+async def perform(lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = ()) -> RunReport:
+    """Start the scene, probe it over real sockets with a database and key of its own, stop it.
+
+    Raises:
+        LabError: the lab did not start.
+        ProberError: as a run raises.
+    """
+    keys = {f"lab-{secrets.token_hex(12)}": tenant for tenant in TENANTS}
+    async with (
+        lab_process(lab_run.scene, keys) as url,
+        _configured(lab_run, url, keys) as settings,
+        open_prober(settings, log=log, watchers=watchers) as prober,
+    ):
+        return await prober.run(campaign_of(settings, TARGET), Trigger.MANUAL)
+
+
+@contextlib.asynccontextmanager
+async def _configured(lab_run: LabRun, url: str, keys: Mapping[str, str]) -> AsyncIterator[Settings]:
+    with tempfile.TemporaryDirectory(prefix="prober-") as name:
+        folder = pathlib.Path(name)
+        create_keyring(folder / "canary.key")
+        config = folder / "prober.yaml"
+        config.touch(mode=0o600)
+        config.write_text(json.dumps(_document(lab_run, url, keys, folder)), encoding="utf-8")
+        environment = {f"LAB_KEY_{tenant.upper()}": key for key, tenant in keys.items()}
+        settings = read_settings(config, environment).settings
+        await upgrade(settings.database.reveal())
+        yield settings
+
+
+def _document(lab_run: LabRun, url: str, keys: Mapping[str, str], folder: pathlib.Path) -> dict[str, Any]:
+    """Write what an operator would: JSON is YAML, credentials come from the environment."""
+    scene = SCENES[lab_run.scene]
+    target = {
+        "url": f"{url}/v1",
+        "dialect": "openai-chat",
+        "model": scene.model,
+        "build": scene.version,
+        "context_tokens": scene.context_tokens,
+        "prefill_pool_tokens": scene.prefill_pool_tokens,
+        "decode_pool_tokens": scene.decode_pool_tokens,
+        "page_tokens": scene.page_tokens,
+        "shared": False,
+        "hang_seconds": 20,
+        "tenants": [{"name": tenant, "credential": f"${{LAB_KEY_{tenant.upper()}}}"} for tenant in keys.values()],
+        "scenarios": list(lab_run.scenarios),
+        "settings": dict(lab_run.settings),
+    }
+    return {
+        "version": 1,
+        "key_file": "canary.key",
+        "database": f"sqlite+aiosqlite:///{folder / 'prober.db'}",
+        "targets": {TARGET: target | dict(lab_run.target)},
+    }

@@ -1,0 +1,1 @@
+"""Settings -> live objects: the only place that constructs adapters."""

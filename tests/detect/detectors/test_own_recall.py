@@ -1,0 +1,78 @@
+"""Own needles: when their absence means something."""
+
+import pytest
+
+from prober.detect.detectors.own_recall import detect_own_recall
+from prober.detect.recall import RECALL_CUSUM
+from prober.domain.evidence import Answer, History
+from prober.domain.finding import Reason
+from prober.domain.outcome import Outcome
+from prober.domain.reading import Recall
+from tests.support.evidence import (
+    ALL_FOUND,
+    ALL_MISSED,
+    END,
+    END_MISSED,
+    HEAD,
+    MIDDLE,
+    a_probe,
+    a_reading,
+    a_target,
+    an_evidence,
+    an_observation,
+)
+
+ALMOST = RECALL_CUSUM.threshold - 1.0
+
+
+@pytest.mark.parametrize(
+    ("recall", "refuses", "score", "outcome", "reason"),
+    [
+        (ALL_FOUND, False, 0.0, Outcome.CLEAN, Reason.RECALL_OK),
+        (ALL_FOUND, True, ALMOST, Outcome.CLEAN, Reason.RECALL_OK),
+        (Recall(asked=(HEAD, MIDDLE, END), found=(HEAD, END)), False, 0.0, Outcome.CLEAN, Reason.RECALL_OK),
+        (Recall(asked=(HEAD, END), found=(END,)), False, 0.0, Outcome.CLEAN, Reason.RECALL_OK),
+        (Recall(asked=(END,), found=(END,)), False, 0.0, Outcome.CLEAN, Reason.RECALL_OK),
+        (Recall(asked=(HEAD, MIDDLE, END), found=(END,)), False, ALMOST, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
+        (END_MISSED, False, ALMOST, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
+        (ALL_MISSED, False, 0.0, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
+        (ALL_MISSED, False, ALMOST, Outcome.SUSPECT, Reason.RECALL_COLLAPSED),
+        (ALL_MISSED, True, ALMOST, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM),
+        (END_MISSED, True, 0.0, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM),
+    ],
+)
+def test_the_end_needle_decides_and_only_a_run_of_misses_warns(
+    recall: Recall, *, refuses: bool, score: float, outcome: Outcome, reason: Reason
+):
+    """One miss is what honest LLMs do; a refusal explains it; a crossed change score does not."""
+    reading = a_reading(recall=recall, is_refusal_like=refuses)
+    (finding,) = detect_own_recall(an_evidence(reading=reading, history=History(recall_score=score)))
+    assert (finding.outcome, finding.reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"answer": Answer.TRUNCATED},
+        {"answer": Answer.STARVED},
+        {"answer": Answer.ABANDONED},
+        {"answer": Answer.MALFORMED},
+        {"probe": a_probe(max_output_tokens=16)},
+        {"reading": a_reading(recall=Recall())},
+    ],
+)
+def test_what_is_no_fair_trial_is_not_judged(parts: dict[str, object]):
+    """Nothing is said about recall where the needles could not be expected."""
+    assert detect_own_recall(an_evidence(**{"reading": a_reading(recall=ALL_MISSED), **parts})) == ()
+
+
+def test_reasoning_that_ran_out_never_collapses():
+    """A thinking LLM cut by its length stays INCONCLUSIVE however often that was before."""
+    evidence = an_evidence(
+        target=a_target(thinking=True),
+        observation=an_observation(finish_reason="length"),
+        reading=a_reading(recall=ALL_MISSED),
+        history=History(recall_score=ALMOST),
+    )
+    (finding,) = detect_own_recall(evidence)
+    assert (finding.outcome, finding.reason) == (Outcome.INCONCLUSIVE, Reason.RECALL_MISSED)

@@ -1,0 +1,181 @@
+"""The run so far."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from prober.detect.history import MAX_TIMINGS, advance
+from prober.detect.recall import RECALL_CUSUM
+from prober.domain.evidence import Answer, History
+from prober.domain.finding import Finding, Reason
+from prober.domain.observation import Timeline, Usage
+from prober.domain.outcome import Outcome
+from prober.domain.probe import PromptSpec, Role
+from prober.domain.reading import Reading
+from tests.support.evidence import (
+    ALL_MISSED,
+    DONOR,
+    END_MISSED,
+    a_finding,
+    a_judgement,
+    a_probe,
+    a_prompt,
+    a_reading,
+    a_target,
+    an_evidence,
+    an_observation,
+)
+
+ANCHOR = a_probe(role=Role.ANCHOR)
+FULL = Usage(prompt_tokens=300_000)
+CLEAN, INCONCLUSIVE, SUSPECT, VIOLATION = Outcome
+FAST = a_finding(Reason.PREFILL_TOO_FAST, SUSPECT)
+PLAUSIBLE = a_finding(Reason.PREFILL_PLAUSIBLE, CLEAN)
+
+
+@pytest.mark.parametrize(
+    ("role", "outcome", "conclusive", "clean"),
+    [
+        (Role.CHECK, CLEAN, 1, 1),
+        (Role.CHECK, INCONCLUSIVE, 0, 0),
+        (Role.CHECK, SUSPECT, 1, 0),
+        (Role.CHECK, VIOLATION, 1, 0),
+        (Role.DONOR, CLEAN, 1, 1),
+        (Role.CALIBRATION, CLEAN, 0, 0),
+    ],
+)
+def test_probes_conclusive_and_clean_are_counted(role: Role, outcome: Outcome, conclusive: int, clean: int):
+    """Calibration concludes nothing about isolation."""
+    judgement = a_judgement(an_evidence(probe=a_probe(role=role)), a_finding(Reason.SERVED, outcome))
+    history = advance(History(), judgement)
+    assert (history.probes, history.conclusive, history.clean) == (1, conclusive, clean)
+
+
+def test_anchors_are_kept_by_planned_size():
+    """Counts that differ by a token or two belong to one size; calibrating, the server's count stands in."""
+    history = History()
+    for reported, seconds in ((300_000, 30.0), (300_001, 31.0)):
+        observation = an_observation(usage=Usage(prompt_tokens=reported), timeline=Timeline(first_token=seconds))
+        history = advance(history, a_judgement(an_evidence(probe=ANCHOR, observation=observation)))
+    unplanned = an_evidence(probe=ANCHOR, prompt=a_prompt(planned_tokens=None), reported=500)
+    assert advance(history, a_judgement(unplanned)).anchors == {300_000: (30.0, 31.0), 500: (30.0,)}
+
+
+def test_the_number_of_timings_is_bounded():
+    """The earliest stay, so that the floor of a long run does not drift."""
+    history = History()
+    for count in range(MAX_TIMINGS + 5):
+        observation = an_observation(usage=FULL, timeline=Timeline(first_token=10.0 + count))
+        history = advance(history, a_judgement(an_evidence(probe=ANCHOR, observation=observation)))
+    assert history.anchors[300_000] == tuple(10.0 + count for count in range(MAX_TIMINGS))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"answer": Answer.TRUNCATED},
+        {"observation": an_observation(usage=FULL, is_stream=False)},
+        {"observation": an_observation(usage=FULL, timeline=Timeline(first_token=1.0, loop_lag_seconds=0.03))},
+        {"observation": an_observation(usage=FULL, timeline=Timeline())},
+        {"reading": a_reading(recall=END_MISSED)},
+    ],
+)
+def test_only_sound_trusted_streamed_answers_anchor(parts: dict[str, object]):
+    """A fast wrong answer must never become the measure of honest ones."""
+    history = advance(History(), a_judgement(an_evidence(probe=ANCHOR, **parts)))
+    assert (history.anchors, history.quickest_first_token) == ({}, None)
+
+
+def test_a_suspicious_answer_anchors_nothing():
+    """Whatever the suspicion is about."""
+    history = advance(History(), a_judgement(an_evidence(probe=ANCHOR), FAST))
+    assert (history.anchors, history.quickest_first_token) == ({}, None)
+
+
+def test_a_cached_prefill_and_other_roles_give_no_anchor_but_bound_the_fixed_cost():
+    """Part of the work was spared, or other probes were in flight; the request cost at least its fixed part."""
+    cached = an_observation(usage=Usage(prompt_tokens=300_000, cached_tokens=64), timeline=Timeline(first_token=4.0))
+    history = advance(History(), a_judgement(an_evidence(probe=ANCHOR, observation=cached)))
+    assert (history.anchors, history.quickest_first_token) == ({}, 4.0)
+    history = advance(history, a_judgement(an_evidence()))
+    assert (history.anchors, history.quickest_first_token) == ({}, 4.0)
+    quick = an_observation(usage=FULL, timeline=Timeline(first_token=0.5))
+    assert advance(history, a_judgement(an_evidence(observation=quick))).quickest_first_token == 0.5
+
+
+@pytest.mark.parametrize(
+    ("findings", "labels"),
+    [
+        ((FAST,), ("a/1", "baseline/0001")),
+        ((PLAUSIBLE,), ()),
+        ((a_finding(Reason.TIMING_UNTRUSTED, INCONCLUSIVE),), ("a/1",)),
+        ((a_finding(Reason.REJECTED_AS_DUE, CLEAN),), ("a/1",)),
+    ],
+)
+def test_the_streak_of_fast_answers_is_broken_by_a_plausible_one_only(
+    findings: Sequence[Finding], labels: tuple[str, ...]
+):
+    """Probes whose timing was not judged leave it as it is."""
+    history = advance(History(fast_probe_labels=("a/1",)), a_judgement(an_evidence(), *findings))
+    assert history.fast_probe_labels == labels
+
+
+@pytest.mark.parametrize(
+    ("reading", "score"),
+    [
+        (a_reading(recall=ALL_MISSED), RECALL_CUSUM.fold(2.0, has_failed=True)),
+        (a_reading(), RECALL_CUSUM.fold(2.0, has_failed=False)),
+        (a_reading(recall=ALL_MISSED, is_refusal_like=True), 2.0),
+    ],
+)
+def test_the_change_score_folds_fair_trials_only(reading: Reading, score: float):
+    """A refusal leaves it as it is."""
+    assert advance(History(recall_score=2.0), a_judgement(an_evidence(reading=reading))).recall_score == score
+
+
+@pytest.mark.parametrize(
+    ("parts", "findings", "baseline"),
+    [
+        ({"cached_tokens": 300}, (), 300),
+        ({"cached_tokens": 50}, (), 100),
+        ({"cached_tokens": None}, (), 100),
+        ({"cached_tokens": 299_999}, (), 100),
+        ({"cached_tokens": 9_000}, (a_finding(Reason.CACHE_HIT_ON_NEW_TEXT, SUSPECT),), 100),
+    ],
+)
+def test_the_cached_baseline_is_the_largest_unflagged_count(
+    parts: dict[str, object], findings: Sequence[Finding], baseline: int
+):
+    """A flagged rise must not become the new habit."""
+    observation = an_observation(usage=Usage(prompt_tokens=300_000, **parts))
+    judgement = a_judgement(an_evidence(observation=observation), *findings)
+    assert advance(History(cached_tokens_baseline=100), judgement).cached_tokens_baseline == baseline
+
+
+def test_the_cached_baseline_is_of_new_text_in_served_answers():
+    """Resent text may be cached by right, a refusal computed nothing; the first count is believed, also zero."""
+    observation = an_observation(usage=Usage(prompt_tokens=300_000, cached_tokens=0))
+    resent = an_evidence(observation=observation, probe=a_probe(prompt=PromptSpec(tokens=1, rewrite_of=DONOR)))
+    refused = an_evidence(observation=observation, answer=Answer.REJECTED_OK)
+    assert advance(History(), a_judgement(resent)).cached_tokens_baseline is None
+    assert advance(History(), a_judgement(refused)).cached_tokens_baseline is None
+    assert advance(History(), a_judgement(an_evidence(observation=observation))).cached_tokens_baseline == 0
+
+
+def test_reported_llms_are_kept_once_each_the_latest_last():
+    """Whoever asks for the present one looks at the end; rerouted and refused answers name others."""
+    history = History()
+    for model in ("a", "b", None, "a"):
+        history = advance(history, a_judgement(an_evidence(observation=an_observation(model_reported=model))))
+    assert history.models_reported == ("b", "a")
+    for answer in (Answer.REROUTED, Answer.REJECTED_OK):
+        other = an_evidence(observation=an_observation(model_reported="c"), answer=answer)
+        history = advance(history, a_judgement(other))
+    assert history.models_reported == ("b", "a")
+
+
+def test_the_argument_is_left_as_it_was():
+    """Histories are values: earlier evidence keeps the one it was judged with."""
+    before = History(anchors={300_000: (30.0,)})
+    advance(before, a_judgement(an_evidence(probe=ANCHOR, target=a_target())))
+    assert before == History(anchors={300_000: (30.0,)})
