@@ -38,6 +38,7 @@ def _show_version(is_wanted: bool) -> None:  # noqa: FBT001 - the signature of a
 
 @app.callback()
 def _options(
+    *,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,

@@ -11,7 +11,7 @@ from prober.config import checks, rules, wording
 from prober.config.document import Document, SyntaxProblemError, parse
 from prober.config.problems import TOP, InvalidConfigError, Location, Problem
 from prober.config.rules import Known
-from prober.config.schema import Settings, TargetSettings, TenantSettings, known_part, section_at
+from prober.config.schema import DatabaseSection, Settings, TargetSettings, TenantSettings, known_part, section_at
 from prober.config.secret import Secret
 from prober.config.secret_files import EXPOSED, SecretFileError, is_exposed, read_secret
 from prober.config.substitution import Substitution
@@ -86,18 +86,22 @@ class _Loading:
 
     def settings(self) -> LoadedSettings:
         targets = self._targets()
-        head = self._valid(Settings, {**self._content, "targets": {}}, ()) if "targets" in self._content else None
-        if head is None and "targets" not in self._content:
-            self._valid(Settings, self._content, ())
+        # Targets are judged one by one above; here they only have to be there.
+        stand_in: dict[str, object] = {"targets": {}} if "targets" in self._content else {}
+        head = self._valid(Settings, {**self._content, **stand_in}, ())
         for location, message in checks.number_objections(targets):
             self._object(("targets", *location), message)
-        database = self._database(head) if head is not None else None
+        database = self._database()
         if self._problems or head is None:
             raise InvalidConfigError(str(self._path), [_shown(problem) for problem in self._problems])
         key_file = self._base / head.key_file
         if is_exposed(key_file):
             self._warn(("key_file",), EXPOSED)
-        update = {"targets": checks.number_tenants(targets), "key_file": key_file, "database": database}
+        update = {
+            "targets": checks.number_tenants(targets),
+            "key_file": key_file,
+            "database": database or head.database,
+        }
         warnings = sorted(self._warnings, key=lambda warning: warning.mark)
         return LoadedSettings(
             settings=head.model_copy(update=update),
@@ -165,23 +169,23 @@ class _Loading:
         secret = self._secret_file(tenant.credential_file, (*location, "credential_file"))
         if secret is None:
             return tenant
-        checked = self._valid(
-            TenantSettings, {"name": tenant.name, "credential": secret}, location, instead="credential_file"
-        )
+        fields = {"name": tenant.name, "credential": secret}
+        checked = self._valid(TenantSettings, fields, location, instead="credential_file")
         return tenant if checked is None else tenant.model_copy(update={"credential": secret})
 
-    def _database(self, head: Settings) -> Secret | None:
-        if head.database_url_file is None:
-            return head.database
+    def _database(self) -> Secret | None:
+        """Read the database URL from its own file, where one is named; None where none is, or it cannot be used."""
+        path = self._content.get("database_url_file")
         place = ("database_url_file",)
+        if not isinstance(path, str):
+            return None
         if "database" in self._content:
             self._object(place, "stands beside database; keep one of them")
             return None
-        secret = self._secret_file(head.database_url_file, place)
+        secret = self._secret_file(Path(path), place)
         if secret is None:
             return None
-        fields = {**self._content, "targets": {}, "database": secret}
-        checked = self._valid(Settings, fields, (), instead="database_url_file")
+        checked = self._valid(DatabaseSection, {"database": secret}, (), instead="database_url_file")
         return None if checked is None else secret
 
     def _secret_file(self, path: Path, location: Location) -> Secret | None:

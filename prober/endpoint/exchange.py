@@ -220,8 +220,7 @@ class Exchange(Wire):
         if self._deadline.expired():
             self._fail(FailureKind.HANG, f"the whole answer took longer than {bounds.deadline_seconds:g} s")
         elif self._phase is Phase.CONNECTING:
-            is_past_connect = self._is_proxied
-            kind = FailureKind.PROXY if is_past_connect else FailureKind.CONNECT
+            kind = FailureKind.PROXY if self._is_proxied else FailureKind.CONNECT
             self._fail(kind, f"no connection within {bounds.connect_seconds:g} s")
         elif self._phase is Phase.SENDING:
             self._fail(FailureKind.WRITE, f"the peer took no byte of the request for {bounds.hang_seconds:g} s")

@@ -15,14 +15,11 @@ SYMBOL_BITS: Final = 11
 WORD_LETTERS: Final = 4
 
 
-def _data(name: str) -> list[str] | dict[str, int]:
-    content: list[str] | dict[str, int] = json.loads(
-        importlib.resources.files("prober.prompt").joinpath("data", name).read_text(encoding="utf-8")
-    )
-    return content
+def _data(name: str) -> str:
+    return importlib.resources.files("prober.prompt").joinpath("data", name).read_text(encoding="utf-8")
 
 
-WORDS: Final[tuple[str, ...]] = tuple(_data("filler_words_2048.json"))
+WORDS: Final[tuple[str, ...]] = tuple(json.loads(_data("filler_words_2048.json")))
 
 
 def _letter_codes() -> npt.NDArray[np.int32]:
@@ -46,10 +43,9 @@ def _cells() -> npt.NDArray[np.uint8]:
 
 
 def _base_rates() -> npt.NDArray[np.float64]:
-    rates = np.full(SYMBOLS, 1 / SYMBOLS)
-    counted = dict(_data("base_rates.json"))
-    for number, word in enumerate(WORDS):
-        rates[number] = max(rates[number], BASE_RATE_MARGIN * int(counted.get(word, 0)) / 1e6)
+    per_million: dict[str, int] = json.loads(_data("base_rates.json"))
+    counted = np.array([per_million.get(word, 0) for word in WORDS]) / 1e6
+    rates = np.maximum(1 / SYMBOLS, BASE_RATE_MARGIN * counted)
     rates.flags.writeable = False
     return rates
 

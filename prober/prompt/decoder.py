@@ -78,9 +78,7 @@ def decode(text: str, keyring: Keyring) -> Decoding:
 _EPOCH_SHIFT = SYMBOL_BITS - EPOCH_BITS
 
 
-def _stream_windows(
-    letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int64], keyring: Keyring
-) -> list[Window]:
+def _stream_windows(letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int64], keyring: Keyring) -> list[Window]:
     """Verify each nine-symbol window in each of nine rotations, then join neighbours of one canary."""
     known_epoch = np.isin(np.arange(SYMBOLS) >> _EPOCH_SHIFT, keyring.epochs())
     column = [symbols.data[starts + i] for i in range(stream_code.PERIOD)]
@@ -109,9 +107,7 @@ def _packed(symbols: list[npt.NDArray[np.int16]]) -> npt.NDArray[np.int64]:
     return packed
 
 
-def _has_tag(
-    identity: npt.NDArray[np.int64], tag: npt.NDArray[np.int64], keyring: Keyring
-) -> npt.NDArray[np.bool_]:
+def _has_tag(identity: npt.NDArray[np.int64], tag: npt.NDArray[np.int64], keyring: Keyring) -> npt.NDArray[np.bool_]:
     """Which identities carry their true tag."""
     distinct, member = np.unique(identity, return_inverse=True)
     tags = np.array(stream_code.tag_numbers(keyring, distinct.tolist()), np.int64)
@@ -159,12 +155,10 @@ def _line_windows(visible: bytes, keyring: Keyring) -> tuple[list[Window], int]:
     return [found[start] for start in sorted(found)], tried
 
 
-def _line_window(characters: str, keyring: Keyring) -> Window | None:
+def _line_window(characters: bytes, keyring: Keyring) -> Window | None:
     code = line_code.folded(characters)
     decoded = line_code.decode(keyring, code)
     if decoded is None:
         return None
     canary, line = decoded
-    return Window(
-        form=TextForm.NUMBERED_LINES, canary=canary, text=code, count=1, first_block=line, last_block=line
-    )
+    return Window(form=TextForm.NUMBERED_LINES, canary=canary, text=code, count=1, first_block=line, last_block=line)

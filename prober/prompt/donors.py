@@ -15,8 +15,10 @@ from prober.prompt.line_code import LINE_COUNTERS, codes
 from prober.prompt.normalised import visible_ascii
 
 PAIRS: Final = SYMBOLS * SYMBOLS
+_NO_PAIRS: Final = np.empty(0, np.uint32)
 _SPARSE_LIMIT: Final = PAIRS // 32
 """Below so many pairs a sorted array is smaller than one bit for each of the 4,194,304."""
+_LETTERS: Final = 26
 _PIECE: Final = 1 << 18
 
 
@@ -25,7 +27,7 @@ class PairSet:
     """Set of adjacent word pairs; at most 512 KiB."""
 
     count: int
-    sorted_pairs: npt.NDArray[np.uint32] | None
+    sorted_pairs: npt.NDArray[np.uint32]
     bits: npt.NDArray[np.uint8] | None
     """One bit per pair, eight to a byte, where sorted numbers would need more."""
 
@@ -37,12 +39,13 @@ class PairSet:
             return cls(count=len(distinct), sorted_pairs=distinct, bits=None)
         present = np.zeros(PAIRS, np.bool_)
         present[pairs] = True
-        return cls(count=int(np.count_nonzero(present)), sorted_pairs=None, bits=np.packbits(present))
+        return cls(count=int(np.count_nonzero(present)), sorted_pairs=_NO_PAIRS, bits=np.packbits(present))
 
     def contains(self, pairs: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Which of the pairs are in the set."""
         if self.bits is not None:
-            return (self.bits[pairs >> 3] >> (7 - (pairs & 7)).astype(np.uint8) & 1).astype(np.bool_)
+            bit: npt.NDArray[np.uint8] = self.bits[pairs >> 3] >> (7 - (pairs & 7)).astype(np.uint8) & 1
+            return bit.astype(np.bool_)
         return np.isin(pairs, self.sorted_pairs)
 
 
@@ -104,26 +107,37 @@ def alphabet_words(visible: bytes) -> npt.NDArray[np.int16]:
 
 def _words(characters: npt.NDArray[np.uint8]) -> npt.NDArray[np.int16]:
     letters = characters - np.uint8(ord("a"))
-    edges = np.diff((letters < 26).astype(np.int8), prepend=0, append=0)
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    quarters, odd = np.divmod(ends - starts, WORD_LETTERS)
-    pieces = np.where(odd == 0, quarters, 1)
-    run = np.repeat(np.arange(len(starts)), pieces)
-    within = np.arange(len(run)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    divisible = odd[run] == 0
-    offsets = np.where(divisible, starts[run] + within * WORD_LETTERS, 0)
-    words = np.where(divisible, INDEX[_grams(letters, offsets, divisible)], np.int16(-1))
-    # A run counts as words only if all of it does: one piece that is none spoils its run.
-    spoilt = np.zeros(len(starts), np.bool_)
-    spoilt[run[words < 0]] = True
-    words[spoilt[run]] = -1
-    return words
+    inside = np.zeros(len(letters) + 2, np.bool_)
+    np.less(letters, _LETTERS, out=inside[1:-1])
+    starts = np.flatnonzero(inside[1:-1] & ~inside[:-2])
+    lengths = np.flatnonzero(inside[1:-1] & ~inside[2:]) + 1 - starts
+    words = np.full(len(starts), -1, np.int16)
+    single = lengths == WORD_LETTERS
+    words[single] = _lookup(letters, starts[single])
+    several = np.flatnonzero((lengths > WORD_LETTERS) & (lengths % WORD_LETTERS == 0))
+    return _with_joined_words(letters, words, several, starts[several], lengths[several])
 
 
-def _grams(
-    letters: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
-    number = np.zeros(len(offsets), np.int64)
-    for letter in range(WORD_LETTERS):
-        number = number * 26 + np.where(valid, letters[np.where(valid, offsets + letter, 0)], 0)
-    return number
+def _lookup(letters: npt.NDArray[np.uint8], offsets: npt.NDArray[np.intp]) -> npt.NDArray[np.int16]:
+    number = letters[offsets].astype(np.intp)
+    for letter in range(1, WORD_LETTERS):
+        number *= 26
+        number += letters[offsets + letter]
+    return INDEX.take(number)
+
+
+def _with_joined_words(
+    letters: npt.NDArray[np.uint8],
+    words: npt.NDArray[np.int16],
+    runs: npt.NDArray[np.intp],
+    starts: npt.NDArray[np.intp],
+    lengths: npt.NDArray[np.intp],
+) -> npt.NDArray[np.int16]:
+    """Put the words of runs that fall wholly into alphabet words where the run stood."""
+    parts, done = [], 0
+    for run, start, length in zip(runs.tolist(), starts.tolist(), lengths.tolist(), strict=True):
+        inner = _lookup(letters, np.arange(start, start + length, WORD_LETTERS))
+        if inner.min() >= 0:
+            parts += [words[done:run], inner]
+            done = run + 1
+    return np.concatenate([*parts, words[done:]])

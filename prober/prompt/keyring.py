@@ -95,7 +95,9 @@ class Keyring:
         """
         epoch = (self.current_epoch + 1) % EPOCHS
         kept = {held: old for held, old in self.secrets if held != epoch}
-        return Keyring(current_epoch=epoch, lineage=self.lineage, secrets=tuple(sorted((kept | {epoch: secret}).items())))
+        return Keyring(
+            current_epoch=epoch, lineage=self.lineage, secrets=tuple(sorted((kept | {epoch: secret}).items()))
+        )
 
     def to_json(self) -> str:
         """File content, secrets included."""

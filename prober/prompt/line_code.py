@@ -62,12 +62,12 @@ def decode(keyring: Keyring, code: str) -> tuple[Canary, int] | None:
     return canary, plain >> _IDENTITY_BITS & LINE_COUNTERS - 1
 
 
-def folded(characters: str) -> str:
-    """Crockford's reading: upper case, I and L as 1, O as 0. U stands for nothing and stays."""
-    return characters.upper().translate(_FOLDS)
+def folded(characters: bytes) -> str:
+    """Crockford's reading of ASCII: upper case, I and L as 1, O as 0. U stands for nothing and stays."""
+    return characters.translate(_FOLDS).decode("ascii")
 
 
-_FOLDS = str.maketrans("ILO", "110")
+_FOLDS = bytes(range(256)).upper().translate(bytes.maketrans(b"ILO", b"110"))
 
 
 def _tag(keyring: Keyring, canary: Canary) -> int:

@@ -38,7 +38,7 @@ class _Outline:
     solids: npt.NDArray[np.int64]
 
 
-def find_codes(visible: bytes, read: Callable[[str], _Read | None]) -> tuple[dict[int, _Read], int]:
+def find_codes(visible: bytes, read: Callable[[bytes], _Read | None]) -> tuple[dict[int, _Read], int]:
     """Try all code-shaped places: what `read` made of them, by offset, and the number of places tried.
 
     Four groups of four hold at least one digit among them: ordinary words hold none, codes hold none with probability
@@ -55,7 +55,7 @@ def find_codes(visible: bytes, read: Callable[[str], _Read | None]) -> tuple[dic
 
     def attempt(start: int, characters: bytes) -> bool:
         tried.add(start)
-        decoded = read(characters.decode("ascii"))
+        decoded = read(characters)
         if decoded is not None:
             found[start] = decoded
         return decoded is not None

@@ -13,6 +13,7 @@ from prober.domain.target import TextForm
 from prober.prompt.alphabet import SYMBOL_BITS
 from prober.prompt.donors import Donor
 from prober.prompt.keyring import Keyring
+from prober.prompt.numbered_lines import slice_number, slice_of_words
 from prober.prompt.stream_code import PERIOD, POSITION, SYNC_WORDS, block_symbols
 from prober.prompt.stream_symbols import Symbols
 
@@ -91,6 +92,10 @@ class LiveIndex:
         form = TextForm.NUMBERED_LINES if "[ref " in prompt.text else TextForm.WORD_STREAM
         return Donor.of(prompt, form, self._keyring)
 
+    def slice_words(self, tenant_number: int) -> npt.NDArray[np.bool_]:
+        """Which alphabet words a tenant's numbered lines draw from; shape (2048,)."""
+        return np.equal(slice_of_words(self._keyring), slice_number(tenant_number))
+
     def match(self, symbols: Symbols, starts: npt.NDArray[np.int64]) -> Iterator[LiveMatch]:
         """Live probes that windows of five known symbols, beginning at `starts`, fit; none where more than one fits.
 
@@ -140,7 +145,7 @@ def _window_keys(block: Sequence[int]) -> list[int]:
     cycle = [*block, 0] * 2
     keys = []
     for start in range(PERIOD):
-        layout = (POSITION - start) % PERIOD if (POSITION - start) % PERIOD < WINDOW_SYMBOLS else WINDOW_SYMBOLS
+        layout = min(WINDOW_SYMBOLS, (POSITION - start) % PERIOD)
         key = layout << _LAYOUT_SHIFT
         for i, symbol in enumerate(cycle[start : start + WINDOW_SYMBOLS]):
             key |= symbol << SYMBOL_BITS * i

@@ -75,7 +75,8 @@ def _drawn_words(keyring: Keyring, canary: Canary, lines: int) -> npt.NDArray[np
     vocabulary = np.flatnonzero(slice_of_words(keyring) == slice_number(canary.tenant_number)).astype(np.uint16)
     seed = keyring.epoch_key(canary.epoch, "line words") + identity_number(canary).to_bytes(6, "big")
     drawn = np.frombuffer(hashlib.shake_256(seed).digest(lines * WORDS_PER_LINE), np.uint8)
-    return vocabulary[drawn & (SLICE_WORDS - 1)].reshape(lines, WORDS_PER_LINE)
+    words: npt.NDArray[np.uint16] = vocabulary[drawn & (SLICE_WORDS - 1)].reshape(lines, WORDS_PER_LINE)
+    return words
 
 
 def _code_cells(keyring: Keyring, canary: Canary) -> npt.NDArray[np.uint8]:

@@ -23,6 +23,8 @@ class OwnText:
 
     def absent(self, pieces: AbstractSet[bytes]) -> set[bytes]:
         """Those of the pieces (letters only, all of one length, seven alphabet words or more) that are not in it."""
+        if not pieces:
+            return set()
         letters = self._normalised()
         if len(pieces) <= _FEW:
             return {piece for piece in pieces if piece not in letters}

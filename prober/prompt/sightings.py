@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from prober.domain.canary import TENANT_BITS, Canary
@@ -9,7 +10,7 @@ from prober.domain.prompt import Prompt
 from prober.domain.reading import Sighting, Tier
 from prober.domain.target import TextForm
 from prober.prompt import line_code, stream_code
-from prober.prompt.alphabet import WORD_LETTERS
+from prober.prompt.alphabet import SYMBOL_BITS, WORD_LETTERS
 from prober.prompt.decoder import WINDOW_WORDS, Decoding, Window, decode
 from prober.prompt.keyring import Keyring
 from prober.prompt.live import LIVE_WINDOW_WORDS, WINDOW_SYMBOLS, LiveIndex
@@ -21,6 +22,8 @@ PAGE_BITS: Final = 25.0
 
 _CODE_LETTERS: Final = WINDOW_WORDS * WORD_LETTERS
 _LIVE_LETTERS: Final = LIVE_WINDOW_WORDS * WORD_LETTERS
+_REPEATED_WINDOW_BITS: Final = stream_code.POSITION * SYMBOL_BITS
+"""A second window without a common symbol must repeat all symbols but the position."""
 _REPEATED_CODE_BITS: Final = 72
 """A second, different code must decode to the very same tenant, probe and tag: all of its bits but the line's."""
 
@@ -30,6 +33,7 @@ class _Hits:
     """What was found of one canary, as it adds up."""
 
     stream_windows: int = 0
+    has_long_stretch: bool = False
     codes: dict[str, int] = dataclasses.field(default_factory=dict)
     live_windows: int = 0
     blocks: list[int] = dataclasses.field(default_factory=list)
@@ -43,18 +47,21 @@ def foreign_and_own(
     A window is foreign only if its normalised text does not stand in the probe's own prompt: prompts that share text
     on purpose, twins and replays, never accuse each other. Bounds behind the evidence bits, for s stretches of 11
     alphabet words, c code-shaped places, w stretches of 7 words examined in this answer and K live probes: word
-    stream 44 - log2(9 s); n different line codes 28 n + 72 (n - 1) - n log2(c); live 44 - log2(9 K w), less 11 where
+    stream 44 - log2(9 s), and 88 - log2(9 s) more for a stretch of two windows apart; n different line codes 28 n + 72 (n - 1) - n log2(c); live 44 - log2(9 K w), less 11 where
     the tenant is the answering probe's own, whose symbol a botched copy of its own text gets right.
     """
     decoding = decode(text, keyring)
     own_text = OwnText(own, keyring)
     hits: dict[Canary, _Hits] = {}
-    for window in decoding.windows:
-        _count_window(hits, window, own, own_text)
+    for window, count in zip(decoding.windows, _countable(decoding.windows, own, own_text), strict=True):
+        if count:
+            _add_window(hits.setdefault(window.canary, _Hits()), window, count)
     examined = _count_live(hits, decoding, own, own_text, live)
     sightings = []
     for canary, found in sorted(hits.items()):
-        live_bits = _live_bits(examined, len(live)) - (TENANT_BITS if canary.tenant_number == own.canary.tenant_number else 0)
+        live_bits = _live_bits(examined, len(live)) - (
+            TENANT_BITS if canary.tenant_number == own.canary.tenant_number else 0
+        )
         bits = max(_code_bits(found, decoding), live_bits if found.live_windows else 0.0)
         sightings.append(_sighting(canary, found, bits, is_live=live.knows(canary)))
     return (
@@ -63,36 +70,40 @@ def foreign_and_own(
     )
 
 
-def _count_window(hits: dict[Canary, _Hits], window: Window, own: Prompt, own_text: OwnText) -> None:
-    """Add a decoded window, or what of it does not stand in the own prompt."""
-    count = window.count
-    if window.canary != own.canary:
-        count = _foreign_windows(window, own_text)
-    if not count:
-        return
-    found = hits.setdefault(window.canary, _Hits())
+def _add_window(found: _Hits, window: Window, count: int) -> None:
     found.blocks += (window.first_block, window.last_block)
     if window.form is TextForm.NUMBERED_LINES:
-        found.codes[window.text] = found.codes.get(window.text, 0) + 1
-    else:
-        found.stream_windows += count
+        found.codes[window.text] = found.codes.get(window.text, 0) + count
+        return
+    found.stream_windows += count
+    # The first and the last of so many share no symbol; text that runs in a loop repeats its position.
+    if count > stream_code.PERIOD and window.first_block != window.last_block:
+        found.has_long_stretch = True
 
 
-def _foreign_windows(window: Window, own_text: OwnText) -> int:
-    if window.form is TextForm.NUMBERED_LINES:
-        return 0 if own_text.has_code(window.text) else 1
-    letters = window.text.encode("ascii")
-    # A whole stretch that stands in the own prompt settles all of its windows with one search.
-    if not own_text.absent({letters}):
-        return 0
-    pieces = [letters[i * WORD_LETTERS :][:_CODE_LETTERS] for i in range(window.count)]
-    absent = own_text.absent(set(pieces))
-    return sum(piece in absent for piece in pieces)
+def _countable(windows: Sequence[Window], own: Prompt, own_text: OwnText) -> list[int]:
+    """How many windows of each stretch count: all own ones, and foreign ones that do not stand in the own prompt."""
+    counts = [window.count for window in windows]
+    pieces: dict[int, list[bytes]] = {}
+    for i, window in enumerate(windows):
+        if window.canary == own.canary:
+            continue
+        if window.form is TextForm.NUMBERED_LINES:
+            counts[i] = 0 if own_text.has_code(window.text) else 1
+            continue
+        letters = window.text.encode("ascii")
+        # A whole stretch that stands in the own prompt settles all of its windows with one search.
+        if own_text.absent({letters}):
+            pieces[i] = [letters[j * WORD_LETTERS :][:_CODE_LETTERS] for j in range(window.count)]
+        else:
+            counts[i] = 0
+    absent = own_text.absent({piece for found in pieces.values() for piece in found})
+    for i, found in pieces.items():
+        counts[i] = sum(piece in absent for piece in found)
+    return counts
 
 
-def _count_live(
-    hits: dict[Canary, _Hits], decoding: Decoding, own: Prompt, own_text: OwnText, live: LiveIndex
-) -> int:
+def _count_live(hits: dict[Canary, _Hits], decoding: Decoding, own: Prompt, own_text: OwnText, live: LiveIndex) -> int:
     """Add shorter windows outside the decoded ones; returns how many were examined."""
     data = decoding.symbols.data.copy()
     for window in decoding.windows:
@@ -113,7 +124,10 @@ def _count_live(
 def _code_bits(found: _Hits, decoding: Decoding) -> float:
     bits = 0.0
     if found.stream_windows:
-        bits = stream_code.TAG_BITS - math.log2(stream_code.PERIOD * decoding.stream_candidates)
+        trials = math.log2(stream_code.PERIOD * decoding.stream_candidates)
+        bits = stream_code.TAG_BITS - trials
+        if found.has_long_stretch:
+            bits = max(bits, bits + _REPEATED_WINDOW_BITS - trials)
     if found.codes:
         different = len(found.codes)
         one_more = (different - 1) * _REPEATED_CODE_BITS

@@ -65,13 +65,12 @@ def _sync_words(keyring: Keyring, canary: Canary, count: int) -> npt.NDArray[np.
     return (drawn.T & MASK).astype(np.uint16)
 
 
-def _chain_in_place(
-    data: npt.NDArray[np.uint16], sync: npt.NDArray[np.uint16], table: npt.NDArray[np.uint16]
-) -> None:
+def _chain_in_place(data: npt.NDArray[np.uint16], sync: npt.NDArray[np.uint16], table: npt.NDArray[np.uint16]) -> None:
     """Turn data symbols into word numbers, all sections at once, row by row."""
     data[:SYNC_WORDS] = sync
     before, last = data[0], data[1]
-    for row in data[SYNC_WORDS:]:
+    for number in range(SYNC_WORDS, len(data)):
+        row = data[number]
         row += before
         row += table.take(last)
         row &= MASK

@@ -63,7 +63,7 @@ CASES: tuple[Case, ...] = (
     _case("fixed-joining-router", Outcome.CLEAN),
     _case("fixed-hanging-router", Outcome.INCONCLUSIVE, Reason.SERVER_ERROR),
 )
-"""The combinations of engine switches that are known to matter, with the right verdict and the right reason for each."""
+"""The combinations of switches that are known to matter, with the right verdict and the right reason for each."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

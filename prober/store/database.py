@@ -4,16 +4,10 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import (
-    ArgumentError,
-    IntegrityError,
-    NoSuchModuleError,
-    OperationalError,
-    ProgrammingError,
-    SQLAlchemyError,
-)
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -22,10 +16,15 @@ from prober.domain.errors import LedgerError
 DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
 """Scheme of a database URL -> SQLAlchemy's name for its asynchronous driver."""
 
+URL_FORMS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+
 BUSY_TIMEOUT_SECONDS = 10
 """How long a SQLite writer waits for another one, in this process or the next."""
 
 CONNECT_TIMEOUT_SECONDS = 10
+
+_FAULTS = (SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError, sqlite3.Error, OSError)
+"""Drivers raise their own exceptions while connecting, past SQLAlchemy."""
 
 
 class Database:
@@ -73,14 +72,8 @@ def in_our_words() -> Iterator[None]:
     """
     try:
         yield
-    except IntegrityError as error:
-        raise LedgerError(f"The database refused a row that contradicts others ({_origin(error)}).") from None
-    except (ProgrammingError, OperationalError) as error:
+    except _FAULTS as error:
         raise LedgerError(_explain(error)) from None
-    except SQLAlchemyError as error:
-        raise LedgerError(f"The database failed ({_origin(error)}).") from None
-    except OSError as error:
-        raise LedgerError(f"The database cannot be reached ({type(error).__name__}).") from None
 
 
 def _create(url: str) -> tuple[str, AsyncEngine]:
@@ -90,15 +83,16 @@ def _create(url: str) -> tuple[str, AsyncEngine]:
         driver = DRIVERS[scheme]
         is_sqlite = driver == DRIVERS["sqlite"]
         timeout = {"timeout": BUSY_TIMEOUT_SECONDS if is_sqlite else CONNECT_TIMEOUT_SECONDS}
-        pool = create_async_engine(
+        pool: AsyncEngine | None = create_async_engine(
             parsed.set(drivername=driver),
             hide_parameters=True,
             pool_pre_ping=not is_sqlite,
             connect_args=timeout,
         )
     except (ArgumentError, NoSuchModuleError, KeyError, ValueError):
-        known = " or ".join(sorted({"sqlite:///FILE", "postgresql://USER:PASSWORD@HOST/NAME"}))
-        raise LedgerError(f"The database URL cannot be used; it should read {known}.") from None
+        pool = None
+    if pool is None:
+        raise LedgerError(f"The database URL cannot be used; it should read {URL_FORMS}.")
     return ("sqlite" if is_sqlite else "postgresql"), pool
 
 
@@ -127,19 +121,32 @@ def _tame_sqlite(pool: AsyncEngine, *, enforce_foreign_keys: bool) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _explain(error: ProgrammingError | OperationalError) -> str:
-    """Tell a missing schema, a locked file and a closed door apart: each is mended elsewhere."""
-    text = str(error.orig).lower()
-    if "no such table" in text or "no such column" in text or "does not exist" in text:
-        return "The database has no (or an older) schema; run `prober db upgrade`."
-    if "locked" in text:
-        return f"The database file stayed locked by another process for {BUSY_TIMEOUT_SECONDS} s."
-    if "unable to open" in text or "readonly" in text:
-        return "The database file cannot be opened for writing; check its folder and permissions."
-    return f"The database failed ({_origin(error)})."
+_ADVICE = (
+    (
+        ("no such table", "no such column", "undefinedtable", "undefinedcolumn"),
+        "has no (or an older) schema; run `prober db upgrade`",
+    ),
+    (("locked",), "stayed locked by another process for too long"),
+    (("unable to open", "readonly"), "file cannot be opened for writing; check its folder and permissions"),
+    (("not a database",), "file is no SQLite database"),
+    (("invalidpassword", "invalidauthorization"), "refuses our name or password"),
+    (("invalidcatalogname",), "does not exist on that server"),
+    (("integrity", "uniqueviolation", "foreignkeyviolation"), "refused a row that contradicts others"),
+)
+"""Marks in the fault's class names or in SQLite's fixed texts -> what to tell. The text itself is never shown."""
 
 
-def _origin(error: SQLAlchemyError) -> str:
-    """Class names only."""
-    origin = getattr(error, "orig", None)
-    return type(error).__name__ if origin is None else f"{type(error).__name__}: {type(origin).__name__}"
+def _explain(error: Exception) -> str:
+    """Tell faults apart that are mended in different places; name the classes of the rest."""
+    origin = getattr(error, "orig", None) or error
+    cause = getattr(origin, "__cause__", None) or origin
+    classes = list(dict.fromkeys(type(fault).__name__ for fault in (error, origin, cause)))
+    marks = " ".join(classes).lower()
+    if isinstance(cause, sqlite3.Error):
+        marks += f" {cause}".lower()
+    for known, advice in _ADVICE:
+        if any(mark in marks for mark in known):
+            return f"The database {advice}."
+    if isinstance(error, OSError):
+        return f"The database cannot be reached ({type(error).__name__})."
+    return f"The database failed ({', '.join(classes)})."

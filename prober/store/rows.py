@@ -20,6 +20,8 @@ Row = dict[str, Any]
 
 MAX_HEADERS = 40
 
+MAX_MESSAGE = 4_000
+
 MAX_COUNT = 2**62
 """A remote may report any number; no database column holds any number."""
 
@@ -93,7 +95,7 @@ def run_row(run: Run, estimate: Spending, now: dt.datetime) -> Row:
         "build": clip(campaign.target.build),
         "trigger": run.trigger,
         "scenarios": list(campaign.scenarios),
-        "tenants": {str(tenant.number): tenant.name for tenant in campaign.tenants},
+        "tenants": {str(tenant.number): clip(tenant.name) for tenant in campaign.tenants},
         "started_at": run.started_at,
         "last_seen_at": now,
         **_spending("estimated", estimate),
@@ -182,7 +184,7 @@ def finding_row(run_id: str, probe_id: int | None, finding: Finding, now: dt.dat
         "detector": finding.detector,
         "outcome": finding.outcome,
         "reason": finding.reason,
-        "message": finding.message,
+        "message": clip(finding.message, MAX_MESSAGE),
         "evidence_bits": finding.evidence_bits,
         "is_confirmed": finding.is_confirmed,
     }

@@ -9,16 +9,19 @@ from prometheus_client.exposition import write_to_textfile
 from prober import __version__
 from prober.telemetry.metrics import Metrics
 
-COMPONENTS = ("detector", "ladder", "ledger", "endpoint", "telemetry", "scheduler")
-"""Names that internal errors are counted under; anything else is `other`."""
-
 
 class MetricsBook:
     """A registry of our own and the `Metrics` that fill it."""
 
-    def __init__(self, targets: Iterable[str]) -> None:
+    def __init__(self, *, targets: Iterable[str], components: Iterable[str]) -> None:
+        """Create every series at its starting value.
+
+        Args:
+            targets: names of the configured targets.
+            components: parts of the prober whose internal errors are counted by name; others are `other`.
+        """
         self._registry = CollectorRegistry()
-        self.metrics = Metrics(self._registry, targets=targets, components=COMPONENTS, version=__version__)
+        self.metrics = Metrics(self._registry, targets=targets, components=components, version=__version__)
 
     def text(self) -> str:
         """Render all series in Prometheus text format 0.0.4."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from prober.config.campaigns import credentials
 from prober.config.keyring_file import load_keyring
 from prober.config.schema import Settings
+from prober.detect.detectors import DETECTORS
 from prober.domain.campaign import Campaign, Run, Trigger
 from prober.domain.errors import ConfigError
 from prober.domain.verdict import RunReport
@@ -29,6 +30,9 @@ from prober.telemetry.logs import Log
 from prober.telemetry.run_log import RunLog
 from prober.wiring.campaigns import connection_of
 from prober.wiring.system import RandomSerials, Switch, SystemClock
+
+COMPONENTS = ("ladder", "telemetry")
+"""Parts of the prober, besides its detectors, that report internal errors."""
 
 ABANDONED_AFTER = dt.timedelta(hours=1)
 """A run that has not been heard of for so long was killed: longer than any one probe may take (deadline 30 min)."""
@@ -107,7 +111,8 @@ async def open_prober(
     keyring = load_keyring(settings.key_file)
     await _require_current(settings)
     database = open_database(settings)
-    metrics = MetricsBook(settings.targets)
+    components = [detector.__name__ for detector in DETECTORS]
+    metrics = MetricsBook(targets=settings.targets, components=[*components, *COMPONENTS])
     clock = SystemClock()
     ledger = SqlLedger(database, clock)
     try:

@@ -96,7 +96,7 @@ async def test_the_documented_answers_are_what_the_cluster_gives():
 
 
 @pytest.mark.parametrize("router", ROUTERS)
-async def test_a_prompt_below_the_limit_is_served_whatever_the_switches(router):
+async def test_a_prompt_below_the_limit_is_served_whatever_the_switches(router: RouterMode):
     """No combination of switches refuses, delays or corrupts a prompt that fits."""
     for changes in ROWS.values():
         async with running(SMALL, **{"router": router, **changes}) as cluster:

@@ -4,15 +4,16 @@ import dataclasses
 import numpy as np
 import pytest
 
+from prober.lab.cluster import Cluster
 from prober.lab.faults import Fault, Fix
-from tests.support.cluster import SMALL, ask, ask_tokens, hang_up, prompt, request, running, until
+from tests.support.cluster import SMALL, Reply, ask, ask_tokens, hang_up, prompt, request, running, until
 
 EARLY = frozenset({Fault.EARLY_RELEASE})
 # One chunk of 1,024 tokens is five virtual seconds on the wire; a victim of 600 tokens needs three.
 SLOW = dataclasses.replace(SMALL, time_scale=1 / 50, transfer_seconds_per_token=5e-3)
 
 
-async def storm(cluster):
+async def storm(cluster: Cluster) -> Reply:
     """A donor fills the low pages and hangs up; a victim then gets those pages and answers for four seconds."""
     donor = request("donor", prompt("donor", 9_600, cluster.tokenizer))
     victim = request("victim", prompt("victim", 600, cluster.tokenizer, copy_words=200), max_tokens=250)
@@ -38,7 +39,7 @@ async def test_late_bytes_of_an_aborted_request_reach_the_next_owner():
 
 
 @pytest.mark.parametrize(("faults", "fixes"), [(EARLY, frozenset({Fix.DEFERRED_RELEASE})), (frozenset(), frozenset())])
-async def test_pages_held_until_the_prefill_drained_stay_clean(faults, fixes):
+async def test_pages_held_until_the_prefill_drained_stay_clean(faults: frozenset[Fault], fixes: frozenset[Fix]):
     """With deferred release, as without the fault, the donor's pages are reused only after its last write."""
     async with running(SLOW, faults=faults, fixes=fixes) as cluster:
         reply = await storm(cluster)

@@ -1,9 +1,10 @@
 import pytest
 
+from prober.lab.cluster import Cluster
 from prober.lab.events import Stage
 from prober.lab.faults import Fault, Fix, RouterMode
 from prober.lab.settings import LabSettings, Topology, preset
-from tests.support.cluster import ask, ask_tokens, prompt, request, running
+from tests.support.cluster import Reply, ask, ask_tokens, prompt, request, running
 
 INCIDENT = LabSettings(router=RouterMode.DECODE_ONLY, time_scale=1 / 20_000)
 STUB = frozenset({Fault.STUB_HANDOFF})
@@ -14,8 +15,8 @@ def short_prompt(tokens: int) -> str:
     return " the" * (tokens - 25) + "\n"
 
 
-async def ask_cheaply(cluster, tag, tokens, max_tokens=1):
-    return await ask(cluster, request(tag, short_prompt(tokens), max_tokens))
+async def ask_cheaply(cluster: Cluster, tag: str, tokens: int) -> Reply:
+    return await ask(cluster, request(tag, short_prompt(tokens), max_tokens=1))
 
 
 async def test_the_leak_starts_at_exactly_681274_tokens():
@@ -38,7 +39,7 @@ async def test_the_leak_starts_at_exactly_681274_tokens():
 @pytest.mark.parametrize(
     ("seeds", "foreign"), [(0, 0), (3, 0), (4, 6_251), (5, 7_814), (6, 9_377), (7, 10_937), (8, 10_937)]
 )
-async def test_foreign_pages_appear_once_the_seeds_wrap_the_decode_pool(seeds, foreign):
+async def test_foreign_pages_appear_once_the_seeds_wrap_the_decode_pool(seeds: int, foreign: int):
     """Seeding 100,000 tokens each, a 700,000-token probe sees exactly the foreign pages of the reference model."""
     async with running(INCIDENT, faults=STUB) as cluster:
         for number in range(seeds):
@@ -79,7 +80,7 @@ async def test_fresh_pools_are_read_as_zeros():
 
 
 @pytest.mark.parametrize("version", ["0.5.20", "0.5.21"])
-async def test_fixed_versions_refuse_when_the_router_cancels(version):
+async def test_fixed_versions_refuse_when_the_router_cancels(version: str):
     """From 0.5.20 on an over-limit prompt is refused with 400 and SGLang's words."""
     async with running(router=RouterMode.CANCEL_ON_REFUSAL, **switches(version)) as cluster:
         reply = await ask_tokens(cluster, "cedar", 12_000)
@@ -101,7 +102,7 @@ async def test_0_5_19_leaks_behind_every_router():
 
 
 @pytest.mark.parametrize("faults", [frozenset(), STUB])
-async def test_symmetric_pools_refuse_for_themselves(faults):
+async def test_symmetric_pools_refuse_for_themselves(faults: frozenset[Fault]):
     """With equal pools decode refuses the prompt itself: 400 even with the stub trick, and behind mini_lb."""
     async with running(faults=faults, decode_pool_tokens=10_624, router=RouterMode.DECODE_ONLY) as cluster:
         reply = await ask_tokens(cluster, "cedar", 12_000)
@@ -145,7 +146,7 @@ async def test_checksum_catches_stub_and_truncated_transfers():
 
 
 @pytest.mark.parametrize("faults", [frozenset(), STUB])
-async def test_aggregated_cluster_refuses(faults):
+async def test_aggregated_cluster_refuses(faults: frozenset[Fault]):
     """One pool refuses over-limit prompts with 400, stub trick or not, and never reads foreign pages."""
     async with running(topology=Topology.AGGREGATED, faults=faults) as cluster:
         await ask_tokens(cluster, "amber", 10_617)

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -26,10 +27,10 @@ CHAT = "/v1/chat/completions"
 NATIVE = "/client/v4/accounts/x/ai/run/lab-llm"
 
 
-async def until(condition, seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object]) -> None:
     """Wait for a condition; a hang is a failure."""
-    async with asyncio.timeout(seconds):
-        while not condition():
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - what is waited for knows no events
             await asyncio.sleep(0.005)
 
 
@@ -222,7 +223,7 @@ async def test_flood_of_bytes_far_above_the_limit_is_cut_off():
         ("lab.example", False),
     ],
 )
-def test_loopback_is_told_from_the_rest(host: str, expected: bool):
+def test_loopback_is_told_from_the_rest(host: str, *, expected: bool):
     """Only addresses that cannot be reached from elsewhere count; of other names nothing is known."""
     assert is_loopback(host) is expected
 
@@ -279,7 +280,7 @@ async def test_served_lab_prints_where_it_is_and_ends_cleanly_on_signals(number:
         "import asyncio\n"
         "from prober.lab.server import serve\n"
         "from prober.lab.settings import LabSettings\n"
-        "asyncio.run(serve(LabSettings(time_scale=1e-6), '127.0.0.1', 0))\n"
+        "asyncio.run(serve(LabSettings(), '127.0.0.1', 0))\n"
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}

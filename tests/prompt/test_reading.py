@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 
 import pytest
-from prober.prompt.live import LiveIndex
 
 from prober.domain.canary import Canary
 from prober.domain.probe import PromptSpec
@@ -13,6 +12,7 @@ from prober.domain.reading import Reading, Tier
 from prober.domain.target import TextForm
 from prober.prompt.composer import compose
 from prober.prompt.keyring import Keyring
+from prober.prompt.live import LiveIndex
 from prober.prompt.needles import sentence
 from prober.prompt.reading import read
 
@@ -69,7 +69,7 @@ def test_a_twins_echo_is_never_foreign():
 
 def test_reasoning_is_read_like_content():
     """Needles and canaries count in either channel, and words of both are added up."""
-    content, reasoning = sentence(OWN.needles[2]), "Thinking hard. " + " ".join(filler(VICTIM, 30))
+    content, reasoning = sentence(OWN.needles[2]), "Thinking carefully. " + " ".join(filler(VICTIM, 30))
     reading = read(content, reasoning, OWN, KEYRING, live(OWN, VICTIM))
     assert reading.recall.found == (NeedlePosition.END,)
     assert reading.foreign[0].canary == VICTIM.canary

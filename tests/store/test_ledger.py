@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime as dt
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,8 +13,8 @@ from prober.domain.evidence import Judgement
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import FailureKind, Observation, Refusal, RefusalReason, Timeline, Usage
 from prober.domain.outcome import Outcome
-from prober.domain.reading import FragmentTally, Reading, Recall, Tier
 from prober.domain.prompt import NeedlePosition
+from prober.domain.reading import FragmentTally, Reading, Recall, Tier
 from prober.domain.verdict import Spending
 from prober.store.database import Database
 from prober.store.ledger import SqlLedger
@@ -36,7 +35,7 @@ TEXT = "zebra quota falcon: a stranger's words"
 class Ledgers:
     """A ledger and its look-ups, whatever they are made of."""
 
-    def __init__(self, ledger: Any, lookups: Any) -> None:
+    def __init__(self, ledger: SqlLedger | MemoryLedger, lookups: LedgerLookups | MemoryLedger) -> None:
         self.ledger = ledger
         self.lookups = lookups
 
@@ -61,7 +60,7 @@ def judged(*findings: Finding, **changes: object) -> Judgement:
     return Judgement(evidence=evidence, findings=findings or (a_leak(),))
 
 
-async def opened(ledger: Any, **changes: object) -> Run:
+async def opened(ledger: SqlLedger | MemoryLedger, **changes: object) -> Run:
     run = a_run(**changes)
     await ledger.open_run(run, ESTIMATE)
     return run

@@ -35,7 +35,8 @@ def prompt(tag: str, tokens: int, tokenizer: Tokenizer, copy_words: int = 30) ->
     head = f"{tag} begins here.\nThe harbour phrase is {tag} one two.\n"
     tail = (
         f"The lantern phrase is {tag} three four.\n"
-        f"Reply with the harbour phrase and the lantern phrase, then copy the last {copy_words} words of the document.\n"
+        "Reply with the harbour phrase and the lantern phrase, "
+        f"then copy the last {copy_words} words of the document.\n"
     )
     inner = len(tokenizer.encode(INNER))
     left = tokens - TEMPLATE_TOKENS - len(tokenizer.encode(head)) - len(tokenizer.encode(tail))
@@ -105,7 +106,7 @@ async def ask_tokens(cluster: Cluster, tag: str, tokens: int, max_tokens: int = 
 async def until(condition: Callable[[], object]) -> None:
     """Wait for a condition; the test fails when it does not come true within ten seconds."""
     async with asyncio.timeout(10):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - any condition, not only those that have an event
             await asyncio.sleep(0.001)
 
 

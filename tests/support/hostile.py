@@ -182,3 +182,27 @@ def whole(content: str) -> bytes:
 def chunked(data: bytes) -> bytes:
     """One chunk of chunked transfer coding; empty data ends it."""
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+def answering(*parts: bytes) -> Handler:
+    """Read the request, then send the parts and close."""
+
+    async def handler(peer: Peer) -> None:
+        await peer.read_request()
+        for part in parts:
+            await peer.send(part)
+            await asyncio.sleep(0)
+
+    return handler
+
+
+def stalling(*parts: bytes) -> Handler:
+    """Read the request, send the parts, then wait until the client hangs up."""
+
+    async def handler(peer: Peer) -> None:
+        await peer.read_request()
+        for part in parts:
+            await peer.send(part)
+        await peer.until_closed()
+
+    return handler

@@ -106,9 +106,7 @@ class MemoryLedger:
         self.stored_runs[run_id] = dataclasses.replace(
             self.stored_runs[run_id], probes=report.verdict.probes, spent=report.spent
         )
-        self._findings = [
-            stored for stored in self._findings if stored.run_id != run_id or stored.finding.probe_label
-        ]
+        self._findings = [stored for stored in self._findings if stored.run_id != run_id or stored.finding.probe_label]
         for finding in report.findings:
             if not finding.probe_label:
                 self._add(run_id, finding, report.ended_at)
@@ -116,9 +114,7 @@ class MemoryLedger:
     async def close_abandoned(self, unseen_for: dt.timedelta) -> tuple[str, ...]:
         now = self.clock.now()
         runs = sorted(self.stored_runs.values(), key=lambda run: run.started_at)
-        abandoned = [
-            run.run_id for run in runs if run.ended_at is None and self.seen[run.run_id] <= now - unseen_for
-        ]
+        abandoned = [run.run_id for run in runs if run.ended_at is None and self.seen[run.run_id] <= now - unseen_for]
         for run_id in abandoned:
             outcomes = [stored.finding.outcome for stored in self._findings if stored.run_id == run_id]
             outcome = max([Outcome.INCONCLUSIVE, *outcomes], key=lambda found: found.rank)

@@ -5,7 +5,7 @@ import datetime as dt
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from prober.lab.surfaces import exposition, sglang_errors, sglang_info, sglang_metrics
+from prober.lab.surfaces import cluster_facts, exposition, sglang_errors, sglang_info, sglang_metrics
 from prober.lab.surfaces.context import SurfaceContext
 from prober.lab.surfaces.shape import Refused
 
@@ -37,7 +37,7 @@ class Inspection:
         """Sizes and flags; a disaggregated lab answers as its router does, with both roles side by side."""
         if self._is_refused(request):
             return _response(sglang_errors.unauthorised())
-        return JSONResponse(sglang_info.server_info(self._context.lab))
+        return JSONResponse(sglang_info.server_info(self._context.lab, self._context.cluster.facts()))
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """Answer 200 with an empty body."""
@@ -49,8 +49,11 @@ class Inspection:
         return PlainTextResponse(exposition.render(families), media_type=exposition.CONTENT_TYPE)
 
     async def records(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """Per-request truth, oldest first; ids, counts and times only."""
-        return JSONResponse({"clock": "CLOCK_MONOTONIC", "records": self._context.records.facts()})
+        """Per-request truth, oldest first, and the cluster's counters; ids, counts and times only."""
+        counters = cluster_facts.counters(self._context.cluster.facts())
+        return JSONResponse(
+            {"clock": "CLOCK_MONOTONIC", "records": self._context.records.facts(), "counters": counters}
+        )
 
     def _is_refused(self, request: Request) -> bool:
         return self._context.keys.tenant(request.headers.get("authorization")) is None

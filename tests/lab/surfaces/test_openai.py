@@ -23,7 +23,7 @@ CHAT = "/v1/chat/completions"
 COMPLETIONS = "/v1/completions"
 
 
-def lab(script: tuple[Step, ...] = ANSWER, **surfaces: Any) -> LabServer:
+def lab(script: tuple[Step, ...] = ANSWER, **surfaces: object) -> LabServer:
     return LabServer(LabSettings(keys=KEYS), SurfaceSettings(**surfaces), cluster=ScriptedCluster(script))
 
 
@@ -148,7 +148,7 @@ async def test_scheduler_refusal_without_usage_is_error_frame_and_terminator():
         (Stage.TOKENIZER, True, 400, TOKENIZER_TEXT),
     ],
 )
-async def test_engine_refusals_with_a_status_are_flat(stage: Stage, is_stream: bool, status: int, message: str):
+async def test_engine_refusals_with_a_status_are_flat(stage: Stage, *, is_stream: bool, status: int, message: str):
     """SGLang's own error body is flat with an integer code; the tokenizer refuses streams with a real status."""
     async with lab((rejection(stage, status, message),)) as server:
         response = await post(server.base_url + CHAT, chat_body(stream=is_stream))
@@ -163,7 +163,7 @@ async def test_engine_refusals_with_a_status_are_flat(stage: Stage, is_stream: b
 
 
 @pytest.mark.parametrize("is_stream", [True, False])
-async def test_router_refusal_has_its_own_status_and_a_nested_body(is_stream: bool):
+async def test_router_refusal_has_its_own_status_and_a_nested_body(*, is_stream: bool):
     """What the router decides is its own status, streamed or not, nested under `error`."""
     async with lab((rejection(Stage.ROUTER, 500, "decode gave up"),)) as server:
         response = await post(server.base_url + CHAT, chat_body(stream=is_stream))

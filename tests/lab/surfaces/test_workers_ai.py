@@ -17,7 +17,7 @@ NATIVE = f"{ACCOUNT}/run/{MODEL}"
 COMPATIBLE = f"{ACCOUNT}/v1/chat/completions"
 
 
-def lab(script: tuple[Step, ...] = ANSWER, *, context_tokens: int = 1_048_576, **surfaces: Any) -> LabServer:
+def lab(script: tuple[Step, ...] = ANSWER, *, context_tokens: int = 1_048_576, **surfaces: object) -> LabServer:
     settings = LabSettings(keys=KEYS, model=MODEL, context_tokens=context_tokens)
     return LabServer(settings, SurfaceSettings(**surfaces), cluster=ScriptedCluster(script))
 

@@ -1,0 +1,93 @@
+"""Torn line codes: single groups of four, and as much of their code as follows or precedes them in the answer."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from prober.prompt.e_values import match_bits
+from prober.prompt.line_code import CHARACTER_BITS, CODE_CHARACTERS, GROUP_CHARACTERS, GROUPS, folded
+
+_RUN: Final = re.compile(rb"[0-9a-z]+")
+_GROUP_VALUES: Final = 1 << CHARACTER_BITS * GROUP_CHARACTERS
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Scraps:
+    """Groups found in an answer."""
+
+    characters: str
+    """All letters and digits of the answer, read as base32, separators removed."""
+    places: tuple[int, ...]
+    """Where in `characters` a distinct group begins that holds both letters and digits."""
+
+
+def scraps_of(visible: bytes, own_codes: Sequence[str]) -> Scraps:
+    """Groups of an answer, own ones left out. `visible`: lower-case ASCII.
+
+    Only groups with both a letter and a digit start a comparison: words and years do not.
+    """
+    seen = {code[i : i + GROUP_CHARACTERS] for code in own_codes for i in range(0, CODE_CHARACTERS, GROUP_CHARACTERS)}
+    places, length, runs = [], 0, _RUN.findall(visible)
+    for run in runs:
+        if len(run) % GROUP_CHARACTERS == 0 and not run.isalpha():
+            for i in range(0, len(run), GROUP_CHARACTERS):
+                piece = run[i : i + GROUP_CHARACTERS]
+                group = folded(piece)
+                if group not in seen and not piece.isalpha() and not piece.isdigit():
+                    seen.add(group)
+                    places.append(length + i)
+        length += len(run)
+    return Scraps(characters=folded(b"".join(runs)), places=tuple(places))
+
+
+def code_bits(scraps: Scraps, codes: Sequence[str]) -> tuple[int, float]:
+    """Whole groups matched and log2 e-value against the codes of one donor.
+
+    A group stands among n distinct codes by chance 4 n / 2**20, whatever it is, for codes look random. Once it does,
+    r further characters to the right and l to the left match by chance 32**-(r + l): the e-value is
+    1/2 + 1/2 * 32**(r + l) / (number of possible r, l).
+    """
+    if not codes or not scraps.places:
+        return 0, 0.0
+    joined = "".join(codes)
+    chance = len(codes) * GROUPS / _GROUP_VALUES
+    trials, groups, bits, read_to = [], 0, 0.0, 0
+    for place in scraps.places:
+        # What an earlier match already went on into is no news.
+        if place < read_to:
+            continue
+        at = _aligned(joined, scraps.characters[place : place + GROUP_CHARACTERS])
+        trials.append(at >= 0)
+        if at >= 0:
+            left, right, gain = _extension(scraps.characters, place, joined, at)
+            first, last = at % CODE_CHARACTERS - left, at % CODE_CHARACTERS + GROUP_CHARACTERS + right
+            groups += last // GROUP_CHARACTERS - -(-first // GROUP_CHARACTERS)
+            bits += gain
+            read_to = place + GROUP_CHARACTERS + right
+    return groups, bits + match_bits(np.array(trials), np.full(len(trials), chance))
+
+
+def _aligned(joined: str, group: str) -> int:
+    """Offset of a group among joined codes, -1 if it is none of theirs."""
+    at = joined.find(group)
+    while at % GROUP_CHARACTERS and at >= 0:
+        at = joined.find(group, at + 1)
+    return at
+
+
+def _extension(characters: str, place: int, joined: str, at: int) -> tuple[int, int, float]:
+    """Characters that match on to the left and to the right within one code, and their log2 e-value."""
+    begin = at - at % CODE_CHARACTERS
+    most_left = min(at - begin, place)
+    most_right = min(begin + CODE_CHARACTERS - at, len(characters) - place) - GROUP_CHARACTERS
+    left = right = 0
+    while left < most_left and characters[place - left - 1] == joined[at - left - 1]:
+        left += 1
+    while right < most_right and characters[place + GROUP_CHARACTERS + right] == joined[at + GROUP_CHARACTERS + right]:
+        right += 1
+    outcomes = (most_left + 1) * (most_right + 1)
+    return left, right, math.log2(0.5 + 0.5 * 2.0 ** (CHARACTER_BITS * (left + right)) / outcomes)

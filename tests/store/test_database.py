@@ -1,0 +1,217 @@
+"""Connections, transactions, and faults in our own words."""
+
+import asyncio
+import shutil
+import sqlite3
+import traceback
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from prober.domain.errors import LedgerError
+from prober.domain.verdict import Spending
+from prober.store import database as database_module
+from prober.store.database import Database
+from prober.store.ledger import SqlLedger
+from prober.store.lookups import LedgerLookups
+from prober.store.schema import probes, runs
+from tests.store.conftest import execute
+from tests.support.evidence import a_probe, a_prompt
+from tests.support.ledger import SettableClock
+from tests.support.reports import DONOR_CANARY, a_run
+
+SECRET = "hunter2-pa55word"
+PLANNED = [(a_probe(), a_prompt(canary=DONOR_CANARY))]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"mysql://prober:{SECRET}@host/db",
+        f"oracle://prober:{SECRET}@host/db",
+        f"no url {SECRET}",
+        "",
+        f"postgresql://prober:{SECRET}@host:port/db",
+        f"nonsense+driver://prober:{SECRET}@host/db",
+    ],
+)
+def test_other_urls_are_refused_without_being_shown(url: str):
+    """A URL that cannot be used is answered by the forms that can, never by itself."""
+    with pytest.raises(LedgerError, match="sqlite:///FILE or postgresql://") as caught:
+        Database(url)
+    assert SECRET not in whole(caught.value)
+
+
+def whole(error: BaseException) -> str:
+    """All a log could print of an error, chained ones included."""
+    return "".join(traceback.format_exception(error)).replace(f'SECRET = "{SECRET}"', "") + repr(error)
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_every_name_of_a_kind_means_the_same_driver(scheme: str):
+    """Users write URLs as their platform gives them."""
+    database = Database(f"{scheme}://prober:{SECRET}@127.0.0.1/db")
+    assert database.kind == "postgresql"
+    assert repr(database) == "Database(postgresql)"
+
+
+async def fails(database: Database, statement: str = "SELECT 1") -> tuple[str, str]:
+    """Run a statement that must fail; return all there is to see of the fault."""
+
+    async def run() -> None:
+        async with database.begin() as connection:
+            await connection.execute(sa.text(statement), {"value": SECRET} if ":value" in statement else {})
+
+    try:
+        with pytest.raises(LedgerError) as caught:
+            await run()
+    finally:
+        await database.close()
+    return str(caught.value), whole(caught.value)
+
+
+async def test_an_unreachable_server_is_said_plainly():
+    """A closed port is no traceback of drivers, and shows no credential."""
+    message, everything = await fails(Database(f"postgresql://prober:{SECRET}@127.0.0.1:1/db"))
+    assert "cannot be reached" in message
+    assert SECRET not in everything
+
+
+async def test_a_database_that_is_not_there_is_said_plainly(postgres_server: str):
+    """The server answers, the database is missing."""
+    message, _ = await fails(Database(postgres_server.rsplit("/", 1)[0] + "/missing"))
+    assert "does not exist" in message
+
+
+async def test_a_folder_that_is_not_there_is_said_plainly(tmp_path: Path):
+    """SQLite cannot create a file in a folder that does not exist."""
+    message, everything = await fails(Database(f"sqlite:///{tmp_path}/none/ledger.db"))
+    assert "cannot be opened" in message
+    assert str(tmp_path) not in everything
+
+
+@pytest.fixture
+def other_file(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.db"
+    path.write_bytes(b"something else, and long enough to be read as a header" * 50)
+    return path
+
+
+async def test_a_file_of_something_else_is_said_plainly(other_file: Path):
+    """Any other file is named as such."""
+    message, _ = await fails(Database(f"sqlite:///{other_file}"))
+    assert "no SQLite database" in message
+
+
+async def test_a_missing_schema_names_its_remedy(empty_url: str):
+    """Before `db upgrade`, every use says to run it."""
+    message, _ = await fails(Database(empty_url), "SELECT * FROM runs")
+    assert "prober db upgrade" in message
+
+
+async def test_other_faults_show_neither_statement_nor_parameters(empty_url: str):
+    """A fault nobody foresaw is named by class, without the SQL and what was bound to it."""
+    message, everything = await fails(Database(empty_url), "SELECT nonsense(:value, 'statement')")
+    assert "Error" in message
+    assert SECRET not in everything
+    assert "nonsense(" not in message
+
+
+async def test_a_locked_file_is_said_plainly(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A writer that does not let go is named as such, after the time allowed."""
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_SECONDS", 0.05)
+    path = shutil.copy(sqlite_template, tmp_path / "ledger.db")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        message, _ = await fails(Database(f"sqlite:///{path}"))
+    finally:
+        holder.close()
+    assert "locked" in message
+
+
+async def test_other_exceptions_of_a_transaction_pass_and_roll_it_back(sqlite_database: Database):
+    """Only the database's own faults are translated."""
+    with pytest.raises(ZeroDivisionError):
+        async with sqlite_database.begin() as connection:
+            await connection.execute(sa.text("INSERT INTO alembic_version VALUES ('x')"))
+            raise ZeroDivisionError
+    async with sqlite_database.begin() as connection:
+        assert (await connection.execute(sa.text("SELECT count(*) FROM alembic_version"))).scalar_one() == 1
+
+
+async def test_what_is_remembered_is_there_for_every_other_process(sqlite_template: Path, tmp_path: Path):
+    """Once `remember` returned, another connection to the file finds the canary, whatever happens to this one."""
+    path = shutil.copy(sqlite_template, tmp_path / "ledger.db")
+    writer = Database(f"sqlite:///{path}")
+    ledger = SqlLedger(writer, SettableClock())
+    await ledger.open_run(a_run(), Spending())
+    await ledger.remember(a_run(), PLANNED)
+    reader = Database(f"sqlite:///{path}")
+    try:
+        assert await LedgerLookups(reader, SettableClock()).whose(DONOR_CANARY) is not None
+    finally:
+        await reader.close()
+        await writer.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Database:
+    return request.getfixturevalue(f"{request.param}_database")
+
+
+async def test_concurrent_writers_queue(database: Database):
+    """Runs side by side do not fail each other."""
+    ledger = SqlLedger(database, SettableClock())
+
+    async def campaign(number: int) -> None:
+        run = a_run(run_id=f"run-{number}")
+        await ledger.open_run(run, Spending())
+        for probe in range(5):
+            await ledger.remember(run, [(a_probe(label=f"x/{probe}"), a_prompt())])
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(8):
+            group.create_task(campaign(number))
+    async with database.begin() as connection:
+        assert (await connection.execute(sa.select(sa.func.count()).select_from(probes))).scalar_one() == 40
+
+
+async def test_a_cancelled_write_leaves_nothing_half_done(database: Database):
+    """Cancelling a write at any moment leaves the run whole or absent, and the database usable."""
+    ledger = SqlLedger(database, SettableClock())
+    for turns in range(0, 24, 3):
+        run = a_run(run_id=f"run-{turns}")
+        task = asyncio.ensure_future(ledger.open_run(run, Spending()))
+        for _ in range(turns):
+            await asyncio.sleep(0.0005)
+        task.cancel()
+        await asyncio.wait([task])
+    await ledger.open_run(a_run(run_id="after"), Spending())
+    async with database.begin() as connection:
+        known = set((await connection.execute(sa.select(runs.c.run_id))).scalars())
+    assert "after" in known
+
+
+async def test_a_server_that_dropped_its_connections_is_connected_to_again(
+    postgres_database: Database, postgres_server: str
+):
+    """A database restart between two probes does not end the run."""
+    ledger = SqlLedger(postgres_database, SettableClock())
+    await ledger.open_run(a_run(), Spending())
+    await execute(
+        postgres_server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'prober_test_%'"
+    )
+    await ledger.remember(a_run(), PLANNED)
+
+
+async def test_deleting_a_run_deletes_all_of_it(database: Database):
+    """Retention deletes runs; nothing of theirs is left behind."""
+    ledger = SqlLedger(database, SettableClock())
+    await ledger.open_run(a_run(), Spending())
+    await ledger.remember(a_run(), PLANNED)
+    async with database.begin() as connection:
+        await connection.execute(sa.delete(runs))
+    async with database.begin() as connection:
+        assert (await connection.execute(sa.select(sa.func.count()).select_from(probes))).scalar_one() == 0
