@@ -25,7 +25,7 @@ def migrate(connection: sa.Connection) -> None:
 
 async def migrate_own() -> None:
     """Connect to the developer's database in PROBER_DATABASE_URL."""
-    database = Database(os.environ["PROBER_DATABASE_URL"], enforce_foreign_keys=False)
+    database = Database(os.environ["PROBER_DATABASE_URL"], is_migrating=True)
     try:
         async with database.begin() as connection:
             await connection.run_sync(migrate)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from typing import TypeVar
 
 from prober.domain.errors import LabError
 from prober.lab.crew import Crew
@@ -13,6 +14,7 @@ from prober.lab.prefill import PrefillRole
 from prober.lab.settings import LabSettings
 from prober.lab.timing import Pace
 
+_T = TypeVar("_T")
 STOPPED = "the lab was stopped"
 
 
@@ -38,9 +40,7 @@ class EventPump:
         """
         event = await self._queue.get()
         if event is None:
-            await asyncio.wait([self._task])
-            if not self._task.cancelled():
-                self._task.result()
+            await _outcome(self._task)
             raise LabError(STOPPED)
         return event
 
@@ -81,15 +81,14 @@ class Router:
         try:
             if self._settings.router is RouterMode.CANCEL_ON_REFUSAL:
                 await asyncio.wait([prefill, first], return_when=asyncio.FIRST_COMPLETED)
-                refusal = _refusal(prefill) if prefill.done() else None
-                return refusal or await first
+                refusal = await _outcome(prefill) if prefill.done() else None
+                return refusal or await _outcome(first)
             if self._settings.router is RouterMode.JOIN:
-                event = await first
-                if not isinstance(event, Rejection):
-                    await asyncio.wait([prefill])
-                refusal = _refusal(prefill) if prefill.done() else None
+                event = await _outcome(first)
+                is_due = prefill.done() or not isinstance(event, Rejection)
+                refusal = await _outcome(prefill) if is_due else None
                 return _by_router(refusal) if refusal else event
-            return await first
+            return await _outcome(first)
         finally:
             first.cancel()
 
@@ -101,10 +100,12 @@ class Router:
             prefill.add_done_callback(lambda _task: timer.cancel())
 
 
-def _refusal(prefill: asyncio.Task[Rejection | None]) -> Rejection | None:
-    if prefill.cancelled():
+async def _outcome(task: asyncio.Task[_T]) -> _T:
+    """Wait for a half; one that was cancelled from elsewhere means that the lab was stopped."""
+    await asyncio.wait([task])
+    if task.cancelled():
         raise LabError(STOPPED)
-    return prefill.result()
+    return task.result()
 
 
 def _by_router(refusal: Rejection) -> Rejection:

@@ -36,7 +36,7 @@ class Sight:
 
     def last_request(self) -> Request | None:
         """The latest line that asks for something."""
-        anchors = np.flatnonzero(_is_piece(self.ids, self._pieces(ANCHOR_WORDS)))
+        anchors = np.flatnonzero(_is_piece(self.ids, self._pieces(*ANCHOR_WORDS)))
         end = len(self.ids)
         for anchor in anchors[::-1].tolist():
             if anchor >= end:
@@ -101,8 +101,7 @@ class Sight:
         """Positions that follow these words, case-blind in the first letter."""
         found = np.ones(max(0, len(self.ids) - len(words)), dtype=bool)
         for offset, word in enumerate(words):
-            pieces = self._pieces((word, word.capitalize()))
-            found &= _is_piece(self.ids[offset : offset + len(found)], pieces)
+            found &= _is_piece(self.ids[offset : offset + len(found)], self._pieces(word))
         return np.flatnonzero(found) + len(words)
 
     def _sentence_end(self, start: int) -> str:
@@ -119,8 +118,9 @@ class Sight:
         marks = np.flatnonzero(self.ids[:position] < FIRST_ORDINARY)
         return int(marks[-1]) + 1 if marks.size else 0
 
-    def _pieces(self, words: tuple[str, ...]) -> set[int]:
-        return {int(ids[0]) >> 1 for ids in map(self._tokenizer.encode, words) if len(ids) == 1}
+    def _pieces(self, *words: str) -> set[int]:
+        spellings = [spelling for word in words for spelling in (word, word.capitalize())]
+        return {int(ids[0]) >> 1 for ids in map(self._tokenizer.encode, spellings) if len(ids) == 1}
 
 
 def _is_piece(ids: Ids, pieces: set[int]) -> npt.NDArray[np.bool_]:

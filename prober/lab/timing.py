@@ -8,7 +8,7 @@ import random
 PREFILL_BASE_SECONDS = 0.48
 PREFILL_SECONDS_PER_TOKEN = 3.02e-5
 PREFILL_SECONDS_PER_TOKEN_SQUARED = 3.545e-10
-"""Fit within 0.5 % of published prefill times at 128k, 256k, 512k and 1M tokens (SGLang/LMSYS, 15 January 2026,
+"""Fit within 0.6 % of published prefill times at 128k, 256k, 512k and 1M tokens (SGLang/LMSYS, 15 January 2026,
 Qwen3-235B-FP8 on 32 H20)."""
 ROUND_TRIP_SECONDS = 0.05
 DECODE_STEP_SECONDS = 0.02

@@ -1,8 +1,10 @@
 """The console report: reads well on a terminal, and in a pipe without colour."""
 
-from rich.console import Console, Group, RenderableType
+import itertools
+from collections.abc import Sequence
+
+from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from prober.domain.finding import Finding
@@ -16,54 +18,61 @@ STYLES = {
     Outcome.INCONCLUSIVE: "bold black on cyan",
     Outcome.CLEAN: "bold black on green",
 }
-MAX_FINDINGS = 12
-"""More of one outcome are counted, not listed; the JSON report has all."""
+MAX_PROBES_NAMED = 4
+"""More probes with one and the same reason are counted, not named; the JSON report has all."""
 
 
 def print_report(console: Console, report: RunReport) -> None:
-    """Print verdict, reasons, whose text came out, limits, spending."""
-    console.print(Group(*_parts(report)))
-
-
-def _parts(report: RunReport) -> list[RenderableType]:
-    parts: list[RenderableType] = [_headline(report)]
-    leaks = [finding for finding in report.findings if finding.sightings and finding.outcome is Outcome.VIOLATION]
-    if leaks:
-        parts.append(_leaks(report, leaks))
+    """Print verdict, whose text came out, reasons, limits, spending."""
+    console.print(_headline(report))
     notable = [finding for finding in report.findings if finding.outcome is not Outcome.CLEAN]
-    if notable:
-        parts.append(_findings_table(notable))
-    parts.append(Padding(_counts(report), (0, 0, 0, 2)))
-    return parts
+    leak = _plainest_leak(report, notable)
+    if leak is not None:
+        console.print(Padding(leak, (1, 0, 0, 2)))
+    for group in _groups(notable):
+        console.print(Padding(_group_heading(group), (1, 0, 0, 2)))
+        console.print(Padding(Text(_strongest(group).message), (0, 0, 0, 6)))
+    console.print(Padding(_counts(report), (1, 0, 0, 2)))
 
 
 def _headline(report: RunReport) -> Text:
     verdict = report.verdict
-    line = Text()
-    line.append(f" {verdict.outcome.name} ", style=STYLES[verdict.outcome])
-    reasons = ", ".join(reason.value for reason in verdict.reasons) or "nothing to report"
-    return line.append(f" {report.run.campaign.target.name}: {reasons}")
+    line = Text(f" {verdict.outcome.name} ", style=STYLES[verdict.outcome])
+    about = f" {report.run.campaign.target.name}"
+    if verdict.outcome is not Outcome.CLEAN:
+        about += f": {', '.join(reason.value for reason in verdict.reasons)}"
+    return Text.assemble(line, about)
 
 
-def _leaks(report: RunReport, leaks: list[Finding]) -> RenderableType:
-    tenants = {probe.label: probe.tenant for probe in report.probes}
-    lines = []
-    for finding in leaks[:MAX_FINDINGS]:
-        who = f"The answer to tenant {tenants.get(finding.probe_label, '?')}'s request {finding.probe_label} held"
-        lines.extend(f"{who} {sentence(attribution)}." for attribution in attributions(report, finding)[:3])
-    return Padding(Text("\n".join(lines)), (1, 2))
+def _plainest_leak(report: RunReport, findings: Sequence[Finding]) -> Text | None:
+    """One sentence on whose text came out in whose answer: the most certain case."""
+    leaks = [finding for finding in findings if finding.sightings and finding.outcome is Outcome.VIOLATION]
+    if not leaks:
+        return None
+    worst = max(leaks, key=lambda finding: finding.evidence_bits)
+    asker = next((probe for probe in report.probes if probe.label == worst.probe_label), None)
+    who = f"tenant {asker.tenant}" if asker is not None else "a tenant"
+    donor = sentence(attributions(report, worst)[0])
+    return Text(f"The answer to {who}'s request {worst.probe_label} held {donor}.", style="bold")
 
 
-def _findings_table(findings: list[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
-    for heading in ("outcome", "reason", "probe"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("what was seen", ratio=1)
-    for finding in findings[:MAX_FINDINGS]:
-        table.add_row(finding.outcome.value, finding.reason.value, finding.probe_label or "(run)", finding.message)
-    if len(findings) > MAX_FINDINGS:
-        table.add_row("", "", "", f"and {len(findings) - MAX_FINDINGS} more, all in the JSON report")
-    return table
+def _groups(findings: Sequence[Finding]) -> list[list[Finding]]:
+    def kind(finding: Finding) -> tuple[int, str]:
+        return (-finding.outcome.rank, finding.reason.value)
+
+    return [list(members) for _, members in itertools.groupby(sorted(findings, key=kind), key=kind)]
+
+
+def _group_heading(group: Sequence[Finding]) -> Text:
+    first = group[0]
+    labels = list(dict.fromkeys(finding.probe_label or "the run as a whole" for finding in group))
+    named = ", ".join(labels[:MAX_PROBES_NAMED])
+    more = f" and {len(labels) - MAX_PROBES_NAMED} more" if len(labels) > MAX_PROBES_NAMED else ""
+    return Text.assemble((f"{first.outcome.value} {first.reason.value}", "bold"), f": {named}{more}")
+
+
+def _strongest(group: Sequence[Finding]) -> Finding:
+    return max(group, key=lambda finding: finding.evidence_bits)
 
 
 def _counts(report: RunReport) -> Text:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from prober.detect.ladder import settle
 from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
-from prober.domain.observation import FailureKind
 from prober.domain.outcome import Outcome
 
 Detector = Callable[[Evidence], tuple[Finding, ...]]
@@ -30,8 +29,6 @@ def examine(evidence: Evidence, detectors: Sequence[Detector], on_crash: OnCrash
         except Exception as error:  # noqa: BLE001 - the one broad except of the product: a crash must not read as clean
             on_crash(detector.__name__, error)
             findings.append(_crashed(detector.__name__, evidence))
-    if evidence.observation.failure is FailureKind.INTERNAL:
-        findings.append(_own_fault(evidence))
     try:
         return settle(evidence, tuple(findings))
     except Exception as error:  # noqa: BLE001 - as above: unsettled findings are kept as they are
@@ -45,15 +42,5 @@ def _crashed(name: str, evidence: Evidence) -> Finding:
         outcome=Outcome.INCONCLUSIVE,
         reason=Reason.DETECTOR_CRASHED,
         message=f"{name} crashed on this probe; it was not judged on this axis.",
-        probe_label=evidence.probe.label,
-    )
-
-
-def _own_fault(evidence: Evidence) -> Finding:
-    return Finding(
-        detector="endpoint",
-        outcome=Outcome.INCONCLUSIVE,
-        reason=Reason.INTERNAL_ERROR,
-        message=f"Sending failed by a fault of the prober itself ({evidence.observation.failure_detail}).",
         probe_label=evidence.probe.label,
     )

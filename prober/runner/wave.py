@@ -94,13 +94,12 @@ async def _judge(
     reading = await asyncio.to_thread(
         read, observation.text, observation.reasoning, prompt, instruments.keyring, instruments.live
     )
-    silent = dataclasses.replace(observation, text="", reasoning="")
     target = book.run.campaign.target
     evidence = Evidence(
         target=target,
         probe=probe,
         prompt=dataclasses.replace(prompt, text=""),
-        observation=silent,
+        observation=observation.without_text(),
         answer=classify(target, probe, prompt, observation),
         reading=reading,
         history=book.history,

@@ -23,6 +23,11 @@ BUSY_TIMEOUT_SECONDS = 10
 
 CONNECT_TIMEOUT_SECONDS = 10
 
+STATEMENT_TIMEOUT_SECONDS = 60
+"""A PostgreSQL that stops answering must not hold a run for ever."""
+
+_READS_ONLY = "prober_reads_only"
+
 _FAULTS = (SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError, sqlite3.Error, OSError)
 """Drivers raise their own exceptions while connecting, past SQLAlchemy."""
 
@@ -30,19 +35,19 @@ _FAULTS = (SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError, sqlit
 class Database:
     """One open database. Its URL, which may hold a password, is never shown."""
 
-    def __init__(self, url: str, *, enforce_foreign_keys: bool = True) -> None:
+    def __init__(self, url: str, *, is_migrating: bool = False) -> None:
         """Prepare to connect; nothing is opened yet.
 
         Args:
             url: `sqlite:///path/to/file` or `postgresql://user:password@host:port/name`.
-            enforce_foreign_keys: False for migrations: rebuilding a table must not cascade into its children.
+            is_migrating: rebuilding a table must not cascade into its children, and may take its time.
 
         Raises:
             LedgerError: the URL is none, or names another kind of database.
         """
-        self.kind, self._pool = _create(url)
+        self.kind, self._pool = _create(url, is_migrating=is_migrating)
         if self.kind == "sqlite":
-            _tame_sqlite(self._pool, enforce_foreign_keys=enforce_foreign_keys)
+            _tame_sqlite(self._pool, enforce_foreign_keys=not is_migrating)
 
     def __repr__(self) -> str:
         """Name the kind only."""
@@ -57,6 +62,17 @@ class Database:
         """
         with in_our_words():
             async with self._pool.begin() as connection:
+                yield connection
+
+    @contextlib.asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """One transaction that only reads: on SQLite it neither waits for a writer nor keeps one waiting.
+
+        Raises:
+            LedgerError: as for `begin`.
+        """
+        with in_our_words():
+            async with self._pool.execution_options(**{_READS_ONLY: True}).begin() as connection:
                 yield connection
 
     async def close(self) -> None:
@@ -76,23 +92,22 @@ def in_our_words() -> Iterator[None]:
         raise LedgerError(_explain(error)) from None
 
 
-def _create(url: str) -> tuple[str, AsyncEngine]:
+def _create(url: str, *, is_migrating: bool) -> tuple[str, AsyncEngine]:
     try:
         parsed = sa.make_url(url)
-        scheme = parsed.get_backend_name()
-        driver = DRIVERS[scheme]
+        driver = DRIVERS[parsed.get_backend_name()]
         is_sqlite = driver == DRIVERS["sqlite"]
-        timeout = {"timeout": BUSY_TIMEOUT_SECONDS if is_sqlite else CONNECT_TIMEOUT_SECONDS}
-        pool: AsyncEngine | None = create_async_engine(
+        arguments: dict[str, object] = {"timeout": BUSY_TIMEOUT_SECONDS if is_sqlite else CONNECT_TIMEOUT_SECONDS}
+        if not is_sqlite and not is_migrating:
+            arguments["command_timeout"] = STATEMENT_TIMEOUT_SECONDS
+        pool = create_async_engine(
             parsed.set(drivername=driver),
             hide_parameters=True,
             pool_pre_ping=not is_sqlite,
-            connect_args=timeout,
+            connect_args=arguments,
         )
     except (ArgumentError, NoSuchModuleError, KeyError, ValueError):
-        pool = None
-    if pool is None:
-        raise LedgerError(f"The database URL cannot be used; it should read {URL_FORMS}.")
+        raise LedgerError(f"The database URL cannot be used; it should read {URL_FORMS}.") from None
     return ("sqlite" if is_sqlite else "postgresql"), pool
 
 
@@ -118,7 +133,8 @@ def _tame_sqlite(pool: AsyncEngine, *, enforce_foreign_keys: bool) -> None:
 
     @event.listens_for(pool.sync_engine, "begin")
     def _on_begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        reads_only = connection.get_execution_options().get(_READS_ONLY, False)
+        connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
 
 
 _ADVICE = (

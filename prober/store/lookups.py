@@ -29,7 +29,7 @@ class LedgerLookups:
         query = sa.select(runs).order_by(runs.c.started_at.desc(), runs.c.run_id).limit(limit)
         if target is not None:
             query = query.where(runs.c.target == target)
-        async with self._database.begin() as connection:
+        async with self._database.read() as connection:
             return tuple(map(_run, await connection.execute(query)))
 
     async def findings(
@@ -56,12 +56,12 @@ class LedgerLookups:
         if is_acknowledged is not None:
             acknowledged = findings.c.acknowledged_at
             query = query.where(acknowledged.is_not(None) if is_acknowledged else acknowledged.is_(None))
-        async with self._database.begin() as connection:
+        async with self._database.read() as connection:
             return tuple(_finding(row) for row in await connection.execute(query))
 
     async def finding(self, finding_id: int) -> StoredFinding | None:
         """Show one finding with its sightings, and with the probes that sent the canaries sighted."""
-        async with self._database.begin() as connection:
+        async with self._database.read() as connection:
             row = (await connection.execute(_FINDINGS.where(findings.c.id == finding_id))).one_or_none()
             if row is None:
                 return None
@@ -85,7 +85,7 @@ class LedgerLookups:
 
     async def whose(self, canary: Canary) -> StoredCanary | None:
         """Tell which run and probe sent a canary first; None if this ledger never did."""
-        async with self._database.begin() as connection:
+        async with self._database.read() as connection:
             return await _whose(connection, canary)
 
 

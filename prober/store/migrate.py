@@ -58,7 +58,7 @@ async def is_current(url: str) -> bool:
     newest = ScriptDirectory(str(migrations_folder())).get_current_head()
     database = Database(url)
     try:
-        async with database.begin() as connection:
+        async with database.read() as connection:
             return await connection.run_sync(_revision) == newest
     finally:
         await database.close()
@@ -71,7 +71,7 @@ def _revision(connection: sa.Connection) -> str | None:
 async def _migrate(url: str, step: Callable[[Config], None]) -> None:
     config = Config()
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
-    database = Database(url, enforce_foreign_keys=False)
+    database = Database(url, is_migrating=True)
 
     def run(connection: sa.Connection) -> None:
         config.attributes["connection"] = connection

@@ -3,10 +3,12 @@ import contextlib
 import json
 import random
 
+import numpy as np
 import pytest
 
 from prober.domain.errors import LabError
 from prober.lab.cluster import COUNTERS, Cluster
+from prober.lab.events import GenerateRequest
 from prober.lab.faults import Fault, Fix, RouterMode
 from prober.lab.handoff import Handoff, Metadata, MetadataBuffers, Sender, TransferChunk
 from prober.lab.pool import KvPool
@@ -107,11 +109,11 @@ async def test_hanging_up_at_any_moment_loses_no_page(
                         f"t{number}", prompt("amber", draw.choice((200, 3_000, 9_000, 12_000)), cluster.tokenizer)
                     )
                     group.create_task(_hang_up_after(cluster, asked, draw.uniform(0, 0.02)))
-            await until(lambda: all(pool.used_tokens == 0 for pool in cluster.pools.values()))  # noqa: B023 - awaited here
+            await until(lambda: all(pool.used_tokens == 0 for pool in cluster.pools.values()))
             assert (await ask_tokens(cluster, "birch", 9_000)).text.count("birch") == 32
 
 
-async def _hang_up_after(cluster: Cluster, asked, seconds: float) -> None:
+async def _hang_up_after(cluster: Cluster, asked: GenerateRequest, seconds: float) -> None:
     due = asyncio.get_running_loop().time() + seconds
     await hang_up(cluster, asked, lambda: asyncio.get_running_loop().time() >= due)
 
@@ -196,16 +198,16 @@ async def test_metadata_of_another_room_is_refused():
     async with running(router=RouterMode.DECODE_ONLY, time_scale=1 / 50) as cluster:
         asking = asyncio.create_task(ask_tokens(cluster, "amber", 1_000))
         await until(lambda: cluster.pools["decode"].used_tokens)
-        cluster._decode.metadata.slots = _Overwritten(cluster._decode.metadata.slots)
+        cluster._decode.metadata.slots = Overwritten(cluster._decode.metadata.slots)
         reply = await asking
         assert reply.refusal.status == 500
         assert "received metadata from bootstrap_room=999" in reply.refusal.message
 
 
-class _Overwritten(list):
+class Overwritten(list[Metadata]):
     """Slots in which a stranger's metadata always wins."""
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: object) -> Metadata:
         return Metadata(room=999)
 
 
@@ -215,7 +217,7 @@ async def test_an_aborted_sender_finishes_the_chunk_it_began_and_no_other():
     handoff = Handoff(1, destination, MetadataBuffers())
     lease = await source.reserve(16)
     lease.take(16)
-    lease.write(0, _numbers(16), 5)
+    lease.write(0, np.arange(1, 17, dtype=np.int32), 5)
     handoff.publish(lease.pages, 0)
     sender = Sender(handoff, source, Pace(0.01, 0.0, 0), 0.5)
     sending = asyncio.create_task(sender.run())
@@ -226,12 +228,6 @@ async def test_an_aborted_sender_finishes_the_chunk_it_began_and_no_other():
     await sending
     assert destination.owners[lease.pages].tolist() == [5, 5, 0, 0]
     assert not handoff.settled.is_set()
-
-
-def _numbers(count: int):
-    import numpy as np
-
-    return np.arange(1, count + 1, dtype=np.int32)
 
 
 async def test_closing_before_the_first_event_is_a_quiet_abort():

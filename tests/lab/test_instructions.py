@@ -7,8 +7,10 @@ from prober.lab.instructions import Instruction, is_body, parse
     ("line", "instruction"),
     [
         (
-            "Reply with the harbour phrase, the orchard phrase and the lantern phrase, "
-            "then copy the last 30 words of the document.",
+            (
+                "Reply with the harbour phrase, the orchard phrase and the lantern phrase, "
+                "then copy the last 30 words of the document."
+            ),
             Instruction(nouns=("harbour", "orchard", "lantern"), copy_words=30),
         ),
         ("Reply with the Harbour phrase.", Instruction(nouns=("harbour",))),

@@ -5,6 +5,7 @@ import io
 
 from rich.console import Console
 
+from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.report.console import print_report
 from tests.support.reports import a_clean_report, a_leak, a_report
@@ -34,17 +35,34 @@ def test_a_pipe_gets_no_escape_codes():
 
 
 def test_a_clean_report_is_short_and_states_its_bound():
-    """A clean report says how many probes stand behind it."""
+    """A clean report says how many probes stand behind it, and needs no reasons."""
     text = printed(a_clean_report())
 
-    assert " CLEAN  staging: nothing to report" in text
+    assert text.splitlines()[0].strip() == "CLEAN  staging"
     assert "30 probes, 30 conclusive, 30 clean" in text
     assert "leak rate per probe below 9.51% with 95 % confidence" in text
 
 
-def test_many_findings_are_counted_not_listed():
-    """A flood of findings stays readable and says how many were left out."""
-    suspect = dataclasses.replace(a_leak(), outcome=Outcome.SUSPECT, sightings=())
-    text = printed(a_report(findings=(suspect,) * 40))
+def test_findings_of_one_reason_are_grouped_and_the_strongest_is_told():
+    """A flood of findings stays readable: a few probes are named, the others counted, one message told."""
+    leaks = tuple(
+        a_leak(probe_label=f"limit_sweep/{number:04d}", evidence_bits=float(number), message=f"message {number}")
+        for number in range(40)
+    )
+    text = printed(a_report(findings=leaks))
 
-    assert "and 28 more, all in the JSON report" in text
+    assert "violation foreign_canary: limit_sweep/0000" in text
+    assert "and 36 more" in text
+    assert "message 39" in text
+    assert "message 38" not in text
+
+
+def test_a_finding_about_the_run_says_so():
+    """Findings without a probe are told as the run's, and a leak of an unlisted probe is still attributed."""
+    cut = dataclasses.replace(
+        a_leak(probe_label="", sightings=()), outcome=Outcome.INCONCLUSIVE, reason=Reason.BUDGET_EXHAUSTED
+    )
+    text = printed(a_report(findings=(cut, a_leak(probe_label="other/0001"))))
+
+    assert "inconclusive budget_exhausted: the run as a whole" in text
+    assert "The answer to a tenant's request other/0001 held text of tenant bravo" in " ".join(text.split())

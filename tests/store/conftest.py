@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.support.postgres import postgres_server
 
 __all__ = ["postgres_server"]
 
-_serial = itertools.count(1)
+_serial = (f"{os.getpid()}_{number}" for number in itertools.count())
 
 
 @pytest.fixture

@@ -131,12 +131,32 @@ async def test_a_locked_file_is_said_plainly(sqlite_template: Path, tmp_path: Pa
     assert "locked" in message
 
 
+async def test_look_ups_do_not_wait_for_a_writer(
+    sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A page about findings comes up while a run writes to the file."""
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_SECONDS", 0.05)
+    path = shutil.copy(sqlite_template, tmp_path / "ledger.db")
+    database = Database(f"sqlite:///{path}")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        assert await LedgerLookups(database, SettableClock()).runs() == ()
+    finally:
+        holder.close()
+        await database.close()
+
+
 async def test_other_exceptions_of_a_transaction_pass_and_roll_it_back(sqlite_database: Database):
     """Only the database's own faults are translated."""
-    with pytest.raises(ZeroDivisionError):
+
+    async def insert_and_fail() -> None:
         async with sqlite_database.begin() as connection:
             await connection.execute(sa.text("INSERT INTO alembic_version VALUES ('x')"))
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await insert_and_fail()
     async with sqlite_database.begin() as connection:
         assert (await connection.execute(sa.text("SELECT count(*) FROM alembic_version"))).scalar_one() == 1
 
@@ -200,9 +220,9 @@ async def test_a_server_that_dropped_its_connections_is_connected_to_again(
     """A database restart between two probes does not end the run."""
     ledger = SqlLedger(postgres_database, SettableClock())
     await ledger.open_run(a_run(), Spending())
-    await execute(
-        postgres_server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'prober_test_%'"
-    )
+    async with postgres_database.read() as connection:
+        name = (await connection.execute(sa.text("SELECT current_database()"))).scalar_one()
+    await execute(postgres_server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
     await ledger.remember(a_run(), PLANNED)
 
 

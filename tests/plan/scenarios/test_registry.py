@@ -10,6 +10,7 @@ from prober.domain.outcome import Outcome
 from prober.domain.probe import Role, Wave
 from prober.plan.course import MAX_WAVE_PROBES, MAX_WAVE_TOKENS
 from prober.plan.scenarios import SCENARIOS
+from prober.prompt.sizing import structure_of
 from tests.support.scripted import (
     FIRST_REJECTED,
     REJECTED,
@@ -59,7 +60,7 @@ def cases():
 
 @pytest.mark.parametrize(("scenario", "kind", "place"), list(cases()))
 def test_every_scenario_ends_within_its_bounds(scenario: str, kind: str, place: str):
-    """Whatever comes back, a scenario ends, labels are unique, waves are bounded, over-limit probes go alone."""
+    """Whatever comes back, a scenario ends, labels are unique, waves bounded, prompts composable, over-limit probes alone."""
     target = PLACES[place]
     for calibration, count in ((None, sent_size), (inexact_calibration(), noisy(12))):
         stage = stage_of(target, tenants=2, calibration=calibration)
@@ -68,6 +69,8 @@ def test_every_scenario_ends_within_its_bounds(scenario: str, kind: str, place: 
         assert len(labels) == len(set(labels))
         assert all(label.startswith(f"{scenario}/") for label in labels)
         assert 0 < len(played.probes) <= MAX_PROBES
+        for probe in played.probes:
+            structure_of(probe.prompt, stage.calibration)
         for wave in played.waves:
             assert 0 < len(wave.probes) <= MAX_WAVE_PROBES
             assert sum(probe.prompt.tokens for probe in wave.probes) <= MAX_WAVE_TOKENS
