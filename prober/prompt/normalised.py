@@ -6,6 +6,7 @@ import unicodedata
 from typing import Final
 
 _INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
+_ESCAPES: Final = re.compile(r"\\(?:[bfnrt]|u[0-9a-fA-F]{4})")
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1))
 _NO_LETTERS: Final = bytes(sorted(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper())))
 
@@ -27,7 +28,12 @@ _LOOKALIKES: Final = _lookalikes()
 
 
 def visible_ascii(text: str) -> bytes:
-    """ASCII, lower case, invisible characters removed; any other character beyond ASCII becomes one `?`."""
+    """ASCII, lower case, invisible characters removed; any other character beyond ASCII becomes one `?`.
+
+    JSON's escapes count as blanks, so that their letters do not come between words.
+    """
+    if "\\" in text:
+        text = _ESCAPES.sub(" ", text)
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
         if _LOOKALIKES.search(text):

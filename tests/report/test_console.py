@@ -7,11 +7,12 @@ from rich.console import Console
 
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
+from prober.domain.verdict import RunReport
 from prober.report.console import print_report
 from tests.support.reports import a_clean_report, a_leak, a_report
 
 
-def printed(report, *, width: int = 120) -> str:
+def printed(report: RunReport, *, width: int = 120) -> str:
     """Print as into a pipe."""
     sink = io.StringIO()
     print_report(Console(file=sink, width=width, no_color=True, highlight=False), report)

@@ -221,8 +221,8 @@ async def test_a_server_that_dropped_its_connections_is_connected_to_again(
     ledger = SqlLedger(postgres_database, SettableClock())
     await ledger.open_run(a_run(), Spending())
     async with postgres_database.read() as connection:
-        name = (await connection.execute(sa.text("SELECT current_database()"))).scalar_one()
-    await execute(postgres_server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        pid = (await connection.execute(sa.text("SELECT pg_backend_pid()"))).scalar_one()
+    await execute(postgres_server, f"SELECT pg_terminate_backend({int(pid)})")
     await ledger.remember(a_run(), PLANNED)
 
 

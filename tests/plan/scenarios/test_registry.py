@@ -60,7 +60,7 @@ def cases():
 
 @pytest.mark.parametrize(("scenario", "kind", "place"), list(cases()))
 def test_every_scenario_ends_within_its_bounds(scenario: str, kind: str, place: str):
-    """Whatever comes back, a scenario ends, labels are unique, waves bounded, prompts composable, over-limit probes alone."""
+    """Whatever comes back: it ends, labels are unique, waves bounded, prompts composable, over-limit probes alone."""
     target = PLACES[place]
     for calibration, count in ((None, sent_size), (inexact_calibration(), noisy(12))):
         stage = stage_of(target, tenants=2, calibration=calibration)
