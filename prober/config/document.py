@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -16,7 +17,10 @@ MAX_DEPTH = 20
 MAX_NODES = 20_000
 """Counted after aliases are followed, so that a small file cannot unfold into a large one."""
 
+MAX_MERGES = 100
+
 _TAG = "tag:yaml.org,2002:"
+_MERGE = f"{_TAG}merge"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -57,15 +61,16 @@ def parse(text: str) -> Document:
         SyntaxProblemError: it is no YAML, more than one document, no mapping, too deep or too large.
     """
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
+        reader = YAML(typ="safe", pure=True)
+        # Its warning about an anchor that is used again would quote the file.
+        reader.composer.warn_double_anchors = False
+        root = reader.compose(text)
     except MarkedYAMLError as error:
         raise SyntaxProblemError(_problem(_mark(error.problem_mark), _in_our_words(error))) from None
     except ReaderError as error:
         raise SyntaxProblemError(_problem(_mark_at(text, error.position), "a character YAML does not allow")) from None
-    except YAMLError:
-        raise SyntaxProblemError(_problem(TOP, "this is no YAML")) from None
-    except RecursionError:
-        raise SyntaxProblemError(_problem(TOP, "nested too deeply")) from None
+    except (YAMLError, RecursionError):
+        raise SyntaxProblemError(_problem(TOP, "this is no YAML, or nested too deeply")) from None
     if not isinstance(root, MappingNode):
         raise SyntaxProblemError(
             _problem(TOP, "a configuration is a mapping; the shortest one starts with `version: 1`")
@@ -77,6 +82,7 @@ class _Builder:
     def __init__(self) -> None:
         self.document_so_far = Document(content={}, keys={}, values={}, problems=[])
         self._nodes = 0
+        self._merges = 0
 
     def document(self, root: MappingNode) -> Document:
         self.document_so_far.content = self._mapping(root, ())
@@ -99,31 +105,30 @@ class _Builder:
             case _:
                 return _scalar(str(node.tag).removeprefix(_TAG), str(node.value))
 
-    def _mapping(self, node: MappingNode, location: Location) -> dict[str, Any]:
+    def _mapping(self, node: MappingNode, location: Location, taken: AbstractSet[str] = frozenset()) -> dict[str, Any]:
+        """Read a mapping; keys in `taken` stand closer to the reader and win."""
         found: dict[str, Any] = {}
         for key, value in _pairs(node):
             mark = _mark(key.start_mark)
             if not isinstance(key, ScalarNode):
                 self._complain(mark, location, "keys must be plain words")
-                continue
-            place = (*location, key.value)
-            if key.tag == f"{_TAG}merge":
-                self._merge(value, location, found)
-            elif place in self.document_so_far.keys and key.value in found:
-                self._complain(mark, place, "this key stands here twice")
-            else:
-                self.document_so_far.keys[place] = mark
-                found[key.value] = self._value(value, place)
+            elif key.tag == _MERGE:
+                found.update(self._merged(value, location, taken | found.keys()))
+            elif key.value in found:
+                self._complain(mark, (*location, key.value), "this key stands here twice")
+            elif key.value not in taken:
+                self.document_so_far.keys[*location, key.value] = mark
+                found[key.value] = self._value(value, (*location, key.value))
         return found
 
-    def _merge(self, node: Node, location: Location, found: dict[str, Any]) -> None:
-        """Add what an earlier mapping says, below what stands here."""
+    def _merged(self, node: Node, location: Location, taken: AbstractSet[str]) -> dict[str, Any]:
         if not isinstance(node, MappingNode):
             self._complain(_mark(node.start_mark), location, "`<<` takes one mapping")
-            return
-        merged = self._value(node, location)
-        if isinstance(merged, dict):
-            found.update({key: value for key, value in merged.items() if key not in found})
+            return {}
+        self._merges += 1
+        if self._merges > MAX_MERGES:
+            raise SyntaxProblemError(_problem(_mark(node.start_mark), "too many merges, or one of itself"))
+        return self._mapping(node, location, taken)
 
     def _complain(self, mark: Mark, location: Location, message: str) -> None:
         self.document_so_far.problems.append(Problem(mark=mark, location=location, message=message))
@@ -132,8 +137,8 @@ class _Builder:
 def _pairs(node: MappingNode) -> Iterator[tuple[Node, Node]]:
     """Yield own pairs first and merges last: what stands in the mapping itself wins."""
     pairs = list(node.value)
-    yield from (pair for pair in pairs if pair[0].tag != f"{_TAG}merge")
-    yield from (pair for pair in pairs if pair[0].tag == f"{_TAG}merge")
+    yield from (pair for pair in pairs if pair[0].tag != _MERGE)
+    yield from (pair for pair in pairs if pair[0].tag == _MERGE)
 
 
 def _scalar(kind: str, text: str) -> object:

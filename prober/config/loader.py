@@ -1,17 +1,18 @@
 """From a YAML file to settings: all problems at once, each with its place, no value ever shown."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
 
 from prober.config import checks, rules, wording
 from prober.config.document import Document, SyntaxProblemError, parse
 from prober.config.problems import TOP, InvalidConfigError, Location, Problem
 from prober.config.rules import Known
-from prober.config.schema import DatabaseSection, Settings, TargetSettings, TenantSettings, known_part, section_at
+from prober.config.schema import Settings, TargetSettings, TenantSettings, known_part, section_at
 from prober.config.secret import Secret
 from prober.config.secret_files import EXPOSED, SecretFileError, is_exposed, read_secret
 from prober.config.substitution import Substitution
@@ -166,12 +167,8 @@ class _Loading:
             self._warn((*location, "credential"), "stands here in plain text; use ${NAME} or credential_file")
         if objections or tenant.credential_file is None:
             return tenant
-        secret = self._secret_file(tenant.credential_file, (*location, "credential_file"))
-        if secret is None:
-            return tenant
-        fields = {"name": tenant.name, "credential": secret}
-        checked = self._valid(TenantSettings, fields, location, instead="credential_file")
-        return tenant if checked is None else tenant.model_copy(update={"credential": secret})
+        secret = self._secret_file(tenant.credential_file, (*location, "credential_file"), rules.credential)
+        return tenant.model_copy(update={"credential": secret})
 
     def _database(self) -> Secret | None:
         """Read the database URL from its own file, where one is named; None where none is, or it cannot be used."""
@@ -182,32 +179,30 @@ class _Loading:
         if "database" in self._content:
             self._object(place, "stands beside database; keep one of them")
             return None
-        secret = self._secret_file(Path(path), place)
-        if secret is None:
-            return None
-        checked = self._valid(DatabaseSection, {"database": secret}, (), instead="database_url_file")
-        return None if checked is None else secret
+        return self._secret_file(Path(path), place, rules.database)
 
-    def _secret_file(self, path: Path, location: Location) -> Secret | None:
+    def _secret_file(self, path: Path, location: Location, rule: Callable[[Secret], Secret]) -> Secret | None:
+        """Read a secret and hold it to its rule; None, with a problem noted, where it cannot be used."""
         try:
             found = read_secret(self._base / path)
+            rule(found.secret)
         except SecretFileError as error:
             self._object(location, str(error))
+            return None
+        except PydanticCustomError as error:
+            self._object(location, error.message())
             return None
         if found.is_exposed:
             self._warn(location, EXPOSED)
         return found.secret
 
-    def _valid(
-        self, section: type[Valid], fields: object, location: Location, *, instead: str | None = None
-    ) -> Valid | None:
-        """Validate one section; its faults become problems, at `instead` where the value came from elsewhere."""
+    def _valid(self, section: type[Valid], fields: object, location: Location) -> Valid | None:
+        """Validate one section; None, with its faults noted, where it cannot be used."""
         try:
             return section.model_validate(fields, context=self._known)
         except ValidationError as error:
             for fault in error.errors(include_input=False, include_url=False):
-                below = (instead,) if instead is not None else fault["loc"]
-                self._fault(fault["type"], fault.get("ctx", {}), (*location, *below))
+                self._fault(fault["type"], fault.get("ctx", {}), (*location, *fault["loc"]))
             return None
 
     def _fault(self, kind: str, context: Mapping[str, Any], location: Location) -> None:

@@ -147,13 +147,13 @@ def database(value: Secret) -> Secret:
 
 
 def dialect(value: str, info: ValidationInfo) -> str:
-    """Dialects must be known."""
-    return _known(value, _names(info).dialects)
+    """Dialects must be known, where the validation's context says which are."""
+    return _known(value, info.context.dialects) if isinstance(info.context, Known) else value
 
 
 def scenario(value: str, info: ValidationInfo) -> str:
-    """Scenarios must be known."""
-    return _known(value, _names(info).scenarios)
+    """Scenarios must be known, where the validation's context says which are."""
+    return _known(value, info.context.scenarios) if isinstance(info.context, Known) else value
 
 
 def is_plain_http(address: str) -> bool:
@@ -183,10 +183,6 @@ def _known(value: str, names: tuple[str, ...]) -> str:
     if value not in names:
         raise wrong(f"is not known; choose {_any(names)}" if names else "is not known")
     return value
-
-
-def _names(info: ValidationInfo) -> Known:
-    return info.context if isinstance(info.context, Known) else Known()
 
 
 def _any(names: Iterable[str]) -> str:

@@ -144,20 +144,15 @@ class TargetSettings(Section):
     """How much each scenario sends."""
 
 
-class DatabaseSection(Section):
-    """Where runs are kept."""
-
-    database: Annotated[Secret, AfterValidator(rules.database)] = Secret(DEFAULT_DATABASE)
-    """Database URL; may carry a password."""
-
-
-class Settings(DatabaseSection):
+class Settings(Section):
     """The whole file."""
 
     version: Literal[1]
     """Version of this format."""
     key_file: Path
     """Canary keyring."""
+    database: Annotated[Secret, AfterValidator(rules.database)] = Secret(DEFAULT_DATABASE)
+    """Database URL; may carry a password."""
     database_url_file: Path | None = None
     """File that holds the database URL."""
     targets: dict[str, TargetSettings]

@@ -16,6 +16,7 @@ from prober.endpoint.collector import Shape
 from prober.endpoint.connection import Connections, Lease
 from prober.endpoint.dialects.dialect import Dialect
 from prober.endpoint.exchange import Bounds, Exchange
+from prober.endpoint.json_string import SLICE_CHARACTERS
 from prober.endpoint.lag import LagSampler
 from prober.endpoint.pacing import TenantPacing
 from prober.endpoint.settings import ConnectionSettings, check_header
@@ -88,10 +89,7 @@ class HttpEndpoint:
         try:
             pacing = self._pacing_of(probe.tenant.name)
             async with pacing.place() as place_wait:
-                # Built in a thread, before the clock starts: encoding megabytes on the loop would stall other probes.
-                # One at a time: several encoders in a row would hold the interpreter lock from the loop.
-                async with self._encoding:
-                    body = await asyncio.to_thread(self._body, probe, prompt)
+                body = await self._encoded(probe, prompt)
                 start_wait = await pacing.start()
                 return await self._send_now(probe, body, throttle_wait=place_wait + start_wait)
         except Exception as error:  # noqa: BLE001 - the boundary: an endpoint never raises
@@ -111,6 +109,14 @@ class HttpEndpoint:
                 clock=self._clock,
             )
         return pacing
+
+    async def _encoded(self, probe: Probe, prompt: Prompt) -> bytes:
+        """Build the body before the clock starts."""
+        if len(prompt.text) <= SLICE_CHARACTERS:
+            return self._body(probe, prompt)
+        # Encoding megabytes on the loop would stall other probes; several encoders would hold the interpreter lock.
+        async with self._encoding:
+            return await asyncio.to_thread(self._body, probe, prompt)
 
     def _body(self, probe: Probe, prompt: Prompt) -> bytes:
         return self._dialect.body(

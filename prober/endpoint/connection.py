@@ -51,8 +51,8 @@ def tls_context(settings: ConnectionSettings) -> ssl.SSLContext | None:
 def _quicken_httpcore() -> None:
     """Do its imports now: otherwise they fall into timed probes.
 
-    anyio's backend is loaded by the first lock (80 ms of event loop); sniffio is looked for by every lock, seven times a
-    request, and each search costs 0.3 ms where it is not installed: hence it is among our dependencies.
+    anyio's backend is loaded by the first lock (80 ms of event loop); sniffio is looked for by every lock, seven times
+    a request, and each search costs 0.3 ms where it is not installed: hence it is among our dependencies.
     """
     for module in ("anyio._backends._asyncio", "sniffio"):
         importlib.import_module(module)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from prober.domain.observation import Refusal, RefusalReason
 from prober.endpoint.frame import Frame
+from prober.endpoint.json_string import json_string
 from prober.endpoint.refusals import classify
 from prober.endpoint.tolerant_json import as_flat_text, as_items, as_label, as_map, as_text, decode
 from prober.endpoint.usage_shape import read_usage
@@ -35,13 +36,14 @@ def chat_request(
     request: dict[str, object] = {
         **fields,
         **{key: value for key, value in extra.items() if key not in _OURS},
-        "messages": [{"role": "user", "content": prompt_text}],
+        "messages": [{"role": "user", "content": ""}],
         cap: max_output_tokens,
         "stream": stream,
     }
-    return json.dumps(
-        {key: value for key, value in request.items() if value is not None}, separators=(",", ":")
-    ).encode()
+    envelope = json.dumps({key: value for key, value in request.items() if value is not None}, separators=(",", ":"))
+    # The prompt is the last string: after it come only the cap and the stream flag.
+    before, _, after = envelope.rpartition('""')
+    return b"".join([before.encode("ascii"), *json_string(prompt_text), after.encode("ascii")])
 
 
 def stream_frame(data: bytes, event: str) -> Frame:
@@ -88,12 +90,12 @@ def completion(document: object, *, in_stream: bool = False) -> Frame:
     fields = as_map(document)
     choices = [as_map(choice) for choice in as_items(fields.get("choices"))]
     messages = [_message(choice) for choice in choices]
-    tools = "".join(_tool_text(message) for message in messages)
+    tools = "".join([_tool_text(message) for message in messages])
     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
     finish_reason = as_label(as_map(finish).get("type") if isinstance(finish, dict) else finish, _LABEL_LENGTH)
     return Frame(
-        content="".join(_content(message) for message in messages) + tools,
-        reasoning="".join(_reasoning(message) for message in messages),
+        content="".join([_content(message) for message in messages]) + tools,
+        reasoning="".join([_reasoning(message) for message in messages]),
         tool=bool(tools),
         finish_reason=finish_reason,
         usage=read_usage(fields),
@@ -126,19 +128,25 @@ def _content(message: Mapping[str, object]) -> str:
 
 def _reasoning(message: Mapping[str, object]) -> str:
     # vLLM and OpenRouter send the same text under both names while they rename the field.
-    names = ("reasoning_content", "reasoning", "thinking")
-    return next((text for text in (_joined(message.get(name)) for name in names) if text), "")
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        text = _joined(message.get(name))
+        if text:
+            return text
+    return ""
 
 
 def _joined(content: object) -> str:
     """Text given as a string, or as a list of parts with their text under `text`."""
+    if content is None or isinstance(content, str):
+        return as_text(content)
     if isinstance(content, list):
-        return "".join(as_text(as_map(part).get("text")) or as_text(part) for part in content)
+        return "".join([as_text(as_map(part).get("text")) or as_text(part) for part in content])
     return as_flat_text(content)
 
 
 def _tool_text(message: Mapping[str, object]) -> str:
-    return _tool_calls(message.get("tool_calls")) + _tool_calls([message.get("function_call")])
+    calls, call = message.get("tool_calls"), message.get("function_call")
+    return _tool_calls(calls) + _tool_calls([call]) if calls or call else ""
 
 
 def _tool_calls(calls: object) -> str:

@@ -42,7 +42,7 @@ def as_text(value: object) -> str:
     """Text that can be encoded as UTF-8: halves of surrogate pairs become U+FFFD. Numbers are printed, else empty."""
     if isinstance(value, str):
         return value if value.isascii() else _LONE_SURROGATE.sub("\ufffd", value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if value is not None and isinstance(value, int | float) and not isinstance(value, bool):
         return json.dumps(value)
     return ""
 

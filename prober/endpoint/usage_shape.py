@@ -6,6 +6,7 @@ from prober.domain.observation import Usage
 from prober.endpoint.tolerant_json import as_count, as_map
 
 _NOTHING = Usage()
+_SOURCES = ("usage", "timings", "sglext")
 
 
 def read_usage(fields: Mapping[str, object]) -> Usage | None:
@@ -14,6 +15,9 @@ def read_usage(fields: Mapping[str, object]) -> Usage | None:
     Prompt tokens always include cached ones: servers that leave them out (Anthropic's names) are added up here.
     llama.cpp's `timings` stand in where `usage` is missing.
     """
+    if not any(map(fields.get, _SOURCES)):
+        # Nearly every chunk of a stream.
+        return None
     usage = as_map(fields.get("usage"))
     timings = as_map(fields.get("timings"))
     read = Usage(

@@ -12,7 +12,7 @@ from prober.lab.handoff import Job
 from prober.lab.llm import Plan
 from prober.lab.pool import KvPool, Lease
 from prober.lab.timing import DECODE_STEP_SECONDS, Pace
-from prober.lab.tokenizer import NEWLINE, Ids, Tokenizer
+from prober.lab.tokenizer import NEWLINE, Tokenizer
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +56,13 @@ class Answering:
 
 
 def _starting_with(plan: Plan, first_id: int | None) -> Plan:
-    """What was said first stays said: the plan follows it, as its own opening or after it."""
+    """What was said first stays said: the plan opens with it, or follows it.
+
+    Reasoning opens alike whatever is in view, so only content can differ.
+    """
     if first_id is None or plan.ids[0] == first_id:
         return plan
-    if len(plan.reasoning):
-        return dataclasses.replace(plan, reasoning=_after(first_id, plan.reasoning))
-    return dataclasses.replace(plan, content=_after(first_id, plan.content))
-
-
-def _after(first_id: int, ids: Ids) -> Ids:
-    following = ids.copy()
+    following = plan.content.copy()
     if following[0] > NEWLINE:
-        following[0] |= 1
-    return np.concatenate([np.array([first_id], dtype=np.int32), following])
+        following[0] |= 1  # a word that now has one before it
+    return dataclasses.replace(plan, content=np.concatenate([np.array([first_id], dtype=np.int32), following]))

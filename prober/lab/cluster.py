@@ -48,7 +48,7 @@ class Cluster:
                 settings.page_tokens,
                 need_sort=not self._is_aggregated,
             ),
-            forward=ForwardPass(settings, pace, SimulatedLlm(self.tokenizer, honesty, self.counters)),
+            forward=ForwardPass(settings, pace, SimulatedLlm(self.tokenizer, honesty, self.counters), self.counters),
             tokenizer=self.tokenizer,
             pace=pace,
             counters=self.counters,
@@ -186,6 +186,8 @@ COUNTERS = (
     "shuffles",
     "recall_misses",
     "copy_errors",
+    "timings_quickened",
+    "timings_slowed",
 )
 """Every counter that `facts` reports, at 0 from the start."""
 

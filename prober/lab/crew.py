@@ -13,10 +13,6 @@ class Crew:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def __len__(self) -> int:
-        """Tasks that run."""
-        return len(self._tasks)
-
     def start(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         """Run in the background."""
         task = asyncio.create_task(work)

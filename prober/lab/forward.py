@@ -1,13 +1,14 @@
 """The prefill computation that the prefill role and the aggregated role share."""
 
 import asyncio
+import collections
 from collections.abc import Callable
 
 from prober.lab.handoff import Job
 from prober.lab.llm import Plan, SimulatedLlm
 from prober.lab.pool import Lease
 from prober.lab.settings import LabSettings
-from prober.lab.timing import Pace, prefill_seconds
+from prober.lab.timing import QUICK_RATIO, SLOW_RATIO, Pace, prefill_seconds
 from prober.lab.tokenizer import Ids
 
 _THREAD_TOKENS = 20_000
@@ -17,10 +18,13 @@ _THREAD_TOKENS = 20_000
 class ForwardPass:
     """Prefills in chunks over virtual time: one long prompt at a time, short ones ride along."""
 
-    def __init__(self, settings: LabSettings, pace: Pace, llm: SimulatedLlm) -> None:
+    def __init__(
+        self, settings: LabSettings, pace: Pace, llm: SimulatedLlm, counters: collections.Counter[str]
+    ) -> None:
         self._chunk_tokens = settings.chunked_prefill_tokens
         self._pace = pace
         self._llm = llm
+        self._counters = counters
         self._long = asyncio.Lock()
 
     async def run(
@@ -36,6 +40,8 @@ class ForwardPass:
     async def _compute(self, ids: Ids, lease: Lease, owner: int, on_chunk: Callable[[int, int], None]) -> None:
         begun = asyncio.get_running_loop().time()
         ratio = self._pace.draw_ratio()
+        self._counters["timings_quickened"] += ratio < QUICK_RATIO
+        self._counters["timings_slowed"] += ratio > SLOW_RATIO
         for start in range(0, len(ids), self._chunk_tokens):
             end = min(start + self._chunk_tokens, len(ids))
             lease.take(end - start)

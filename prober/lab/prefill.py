@@ -77,8 +77,10 @@ class PrefillRole:
             await asyncio.shield(sending)
         finally:
             sender.abort()
-            await _outlast(sending)
-            lease.release()
+            try:
+                await _outlast(sending)
+            finally:
+                lease.release()
         return None
 
     def _chunk(self, lease: Lease, start: int, end: int, metadata: Metadata | None = None) -> TransferChunk:

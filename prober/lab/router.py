@@ -82,7 +82,8 @@ class Router:
             if self._settings.router is RouterMode.CANCEL_ON_REFUSAL:
                 await asyncio.wait([prefill, first], return_when=asyncio.FIRST_COMPLETED)
                 refusal = await _outcome(prefill) if prefill.done() else None
-                return refusal or await _outcome(first)
+                if refusal:
+                    return refusal
             if self._settings.router is RouterMode.JOIN:
                 event = await _outcome(first)
                 is_due = prefill.done() or not isinstance(event, Rejection)

@@ -90,35 +90,32 @@ class LabServer:
                 timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             )
         )
-        self._serving: asyncio.Task[None] | None = None
         self.base_url = ""
         """`http://127.0.0.1:port`, without a trailing slash; empty until entered."""
 
     async def __aenter__(self) -> Self:
         """Start the cluster, bind, and return once connections are accepted."""
         listener = _listen(*self._address)
-        with contextlib.ExitStack() as undo:
+        async with contextlib.AsyncExitStack() as undo:
             undo.callback(listener.close)
             await self._cluster.start()
-            undo.pop_all()
-        self.base_url = _url(listener)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
-        await self._server.is_up.wait()
-        if not self._server.started:
-            await self._serving
+            undo.push_async_callback(self._cluster.stop)
+            self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+            await self._server.is_up.wait()
+            if not self._server.started:
+                await self._serving
+            self.base_url = _url(listener)
+            self._undo = undo.pop_all()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End every exchange, close the sockets, stop the cluster."""
-        self._context.closing.set()
-        self._server.should_exit = True
-        try:
-            if self._serving is not None:
-                await self._serving
-        finally:
-            await self._cluster.stop()
+        async with self._undo:
+            self._context.closing.set()
+            self._server.should_exit = True
+            await self._serving
 
 
 async def serve(

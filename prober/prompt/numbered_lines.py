@@ -95,7 +95,7 @@ def _rendered(first: int, words: npt.NDArray[np.uint16], refs: npt.NDArray[np.ui
     counters = np.arange(first, first + count)
     powers = 10 ** np.arange(_NUMBER_DIGITS - 1, -1, -1)
     digits = ((counters + 1) % _NUMBER_MODULUS)[:, None] // powers % 10 + ord("0")
-    body = CELLS.take(words, axis=0).reshape(count, -1)
+    body = CELLS.take(words, axis=0).reshape(count, WORDS_PER_LINE * CELLS.shape[1])
     body[:, -1] = ord("\n")
     fixed = [np.broadcast_to(np.frombuffer(part, np.uint8), (count, len(part))) for part in (_BEFORE_CODE, _AFTER_CODE)]
     columns = [digits.astype(np.uint8), fixed[0], refs[counters % LINE_COUNTERS], fixed[1], body]

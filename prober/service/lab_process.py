@@ -2,55 +2,61 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
-import pathlib
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 
 from prober.domain.errors import LabError
+from prober.lab.scenes import stage_scene
+from prober.lab.server import LOOPBACK, serve
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 10.0
 
 
 @contextlib.asynccontextmanager
-async def lab_process(scene: str, keys: Mapping[str, str]) -> AsyncIterator[str]:
+async def lab_process(
+    scene: str, keys: Mapping[str, str], *, shrink: int = 1, time_scale: float | None = None
+) -> AsyncIterator[str]:
     """Serve a scene on a free loopback port; yield its URL, end the process behind it.
 
     Args:
         scene: name in `lab.scenes.SCENES`.
-        keys: API key -> tenant; handed over in a file only the user can read.
+        keys: API key -> tenant; handed over through a pipe, so that no process list shows them.
+        shrink: divisor of the scene's sizes.
+        time_scale: real seconds per virtual second; None: as the scene has it.
 
     Raises:
         LabError: it did not become ready.
     """
-    with tempfile.TemporaryDirectory(prefix="prober-lab-") as folder:
-        keys_file = pathlib.Path(folder) / "keys.json"
-        keys_file.touch(mode=0o600)
-        keys_file.write_text(json.dumps(dict(keys)), encoding="utf-8")
-        command = [sys.executable, "-m", "prober", "lab", "serve", "--scene", scene, "--port", "0"]
-        process = await asyncio.create_subprocess_exec(
-            *command, "--keys", str(keys_file), stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL
-        )
-        try:
-            yield await _address(process, scene)
-        finally:
-            await _stop(process)
+    order = {"scene": scene, "shrink": shrink, "time_scale": time_scale, "keys": dict(keys)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        yield await _address(process, order)
+    finally:
+        await _stop(process)
 
 
-async def _address(process: asyncio.subprocess.Process, scene: str) -> str:
-    if process.stdout is None:
-        raise LabError("the lab's output is not connected")
+async def _address(process: asyncio.subprocess.Process, order: Mapping[str, object]) -> str:
+    name = f"the lab (scene {order['scene']})"
+    if process.stdin is None or process.stdout is None:
+        raise LabError(f"{name} is not connected")
     try:
         async with asyncio.timeout(READY_SECONDS):
+            with contextlib.suppress(ConnectionError):
+                process.stdin.write(json.dumps(order).encode())
+                await process.stdin.drain()
+                process.stdin.close()
             line = await process.stdout.readline()
     except TimeoutError:
-        raise LabError(f"the lab (scene {scene}) was not ready within {READY_SECONDS:.0f} s") from None
+        raise LabError(f"{name} was not ready within {READY_SECONDS:.0f} s") from None
     try:
         return str(json.loads(line)["url"])
     except (ValueError, KeyError, TypeError):
-        raise LabError(f"the lab (scene {scene}) ended before it was ready; its message stands above") from None
+        raise LabError(f"{name} ended before it was ready; its message stands above") from None
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
@@ -63,3 +69,17 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
+
+
+def main() -> None:
+    """Be the child: read the order from standard input and serve it until stopped."""
+    order = json.load(sys.stdin)
+    try:
+        settings = stage_scene(order["scene"], shrink=order["shrink"], time_scale=order["time_scale"])
+        asyncio.run(serve(dataclasses.replace(settings, keys=order["keys"]), LOOPBACK, 0))
+    except LabError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,15 +11,15 @@ from typing import Any
 
 from prober.config.keyring_file import create_keyring
 from prober.config.schema import Settings
-from prober.domain.campaign import Trigger
+from prober.domain.campaign import Campaign, Trigger
 from prober.domain.verdict import RunReport
-from prober.lab.scenes import SCENES
+from prober.lab.scenes import stage_scene
 from prober.runner.ports import Telemetry
 from prober.service.lab_process import lab_process
 from prober.store.migrate import upgrade
 from prober.telemetry.logs import Log
 from prober.wiring.campaigns import campaign_of, read_settings
-from prober.wiring.prober import open_prober
+from prober.wiring.prober import Prober, open_prober
 
 TENANTS = ("alpha", "bravo", "charlie")
 TARGET = "lab"
@@ -32,10 +32,24 @@ class LabRun:
     scene: str
     """Name in `lab.scenes.SCENES`."""
     scenarios: tuple[str, ...]
+    shrink: int = 1
+    """Divisor of the scene's sizes."""
+    time_scale: float | None = None
+    """Real seconds per virtual second; None: as the scene has it."""
     target: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Target keys of the configuration that differ from what the scene's own sizes give."""
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Scenario settings of the configuration."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLab:
+    """A scene being served, and a prober that is configured for it."""
+
+    url: str
+    """Of the lab, without the dialect's path."""
+    prober: Prober
+    campaign: Campaign
 
 
 async def perform(lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = ()) -> RunReport:
@@ -45,13 +59,24 @@ async def perform(lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = 
         LabError: the lab did not start.
         ProberError: as a run raises.
     """
+    async with open_lab(lab_run, log=log, watchers=watchers) as lab:
+        return await lab.prober.run(lab.campaign, Trigger.MANUAL)
+
+
+@contextlib.asynccontextmanager
+async def open_lab(lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = ()) -> AsyncIterator[OpenLab]:
+    """Start the scene and all that a run against it needs; end everything behind the caller.
+
+    Raises:
+        LabError: the lab did not start.
+    """
     keys = {f"lab-{secrets.token_hex(12)}": tenant for tenant in TENANTS}
     async with (
-        lab_process(lab_run.scene, keys) as url,
+        lab_process(lab_run.scene, keys, shrink=lab_run.shrink, time_scale=lab_run.time_scale) as url,
         _configured(lab_run, url, keys) as settings,
         open_prober(settings, log=log, watchers=watchers) as prober,
     ):
-        return await prober.run(campaign_of(settings, TARGET), Trigger.MANUAL)
+        yield OpenLab(url=url, prober=prober, campaign=campaign_of(settings, TARGET))
 
 
 @contextlib.asynccontextmanager
@@ -70,7 +95,7 @@ async def _configured(lab_run: LabRun, url: str, keys: Mapping[str, str]) -> Asy
 
 def _document(lab_run: LabRun, url: str, keys: Mapping[str, str], folder: pathlib.Path) -> dict[str, Any]:
     """Write what an operator would: JSON is YAML, credentials come from the environment."""
-    scene = SCENES[lab_run.scene]
+    scene = stage_scene(lab_run.scene, shrink=lab_run.shrink)
     target = {
         "url": f"{url}/v1",
         "dialect": "openai-chat",

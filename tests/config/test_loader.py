@@ -194,6 +194,8 @@ def test_secret_path_that_no_file_can_have_is_a_problem(tmp_path: Path):
         load_text(tmp_path, MINIMAL.replace('credential: "${B_KEY}"', r'credential_file: "a\0b"'))
     with pytest.raises(InvalidConfigError, match="is no file"):
         load_text(tmp_path, MINIMAL + '    ca_file: "a\\0b"\n')
+    with pytest.raises(InvalidConfigError, match="is no file"):
+        load_text(tmp_path, MINIMAL + f"    ca_file: {'a' * 5000}\n")
     with pytest.raises(InvalidConfigError, match="version: must be 1"):
         load_text(tmp_path, MINIMAL.replace("version: 1", "version: 2").replace("canary.key", r'"a\0b"'))
 
@@ -349,7 +351,7 @@ SHAPES = st.sampled_from(["value", "key", "list", "alias", "tag", "broken"])
 
 
 @hypothesis_settings(
-    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(place=st.sampled_from(PLACES), secret=SECRETS, shape=SHAPES)
 def test_planted_credential_never_shows(tmp_path: Path, place: tuple[object, ...], secret: str, shape: str):

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from collections.abc import Callable
 
 import pytest
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -33,10 +34,10 @@ class Holder(BaseModel):
         lambda secret: Holder(key=secret).model_dump_json(),
         lambda secret: repr(Holder(key=secret).model_dump()),
         lambda secret: json.dumps({"key": secret}, default=str),
-        lambda secret: ascii(secret),
+        ascii,
     ],
 )
-def test_no_way_of_printing_shows_a_secret(show):
+def test_no_way_of_printing_shows_a_secret(show: Callable[[object], str]):
     """Whatever prints a secret prints a mask of fixed length."""
     shown = show(Secret(VALUE))
     assert VALUE not in shown
@@ -45,7 +46,7 @@ def test_no_way_of_printing_shows_a_secret(show):
 
 
 @pytest.mark.parametrize("fail", [pickle.dumps, json.dumps, lambda secret: pickle.dumps(Holder(key=secret))])
-def test_secrets_are_not_serialised(fail):
+def test_secrets_are_not_serialised(fail: Callable[[object], object]):
     """Pickling and plain JSON refuse, and the refusal shows nothing."""
     with pytest.raises(TypeError) as caught:
         fail(Secret(VALUE))

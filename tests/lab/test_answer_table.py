@@ -97,6 +97,7 @@ def documented() -> list[str]:
     return text.split("<!-- answers:begin -->\n")[1].split("<!-- answers:end -->")[0].splitlines()
 
 
+@pytest.mark.slow
 async def test_the_documented_answers_are_what_the_cluster_gives():
     """docs/lab.md tells, for every combination of switches, exactly what a client sees of an over-limit prompt."""
     assert await table() == documented()

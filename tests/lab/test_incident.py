@@ -6,7 +6,7 @@ from prober.lab.faults import Fault, Fix, RouterMode
 from prober.lab.settings import LabSettings, Topology, preset
 from tests.support.cluster import Reply, ask, ask_tokens, prompt, request, running
 
-INCIDENT = LabSettings(router=RouterMode.DECODE_ONLY, time_scale=1 / 20_000)
+INCIDENT = LabSettings(router=RouterMode.DECODE_ONLY, time_scale=1 / 20_000, waiting_timeout_seconds=1e6)
 STUB = frozenset({Fault.STUB_HANDOFF})
 
 

@@ -110,6 +110,11 @@ def test_copying_reaches_across_long_documents_only_as_far_as_needed():
     assert answer == "x4998 y4998 w4999 x4999 y4999"
 
 
+def test_a_document_shorter_than_the_copy_is_copied_whole():
+    """Fewer words than asked for are copied as they are."""
+    assert Reader().answer("fox owl\nCopy the last 50 words of the document.\n") == "fox owl"
+
+
 def test_equal_views_and_seeds_give_equal_plans():
     """Prefill and decode agree on an answer when they see the same."""
     reader = Reader(copy_error_rate=0.3, recall_miss_middle=0.5)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+import uvicorn
 
 from prober.domain.errors import LabError
 from prober.lab.events import Chunk
@@ -19,6 +20,7 @@ from prober.lab.keys import ANONYMOUS, ApiKeys
 from prober.lab.records import Records
 from prober.lab.server import LabServer, is_loopback
 from prober.lab.settings import LabSettings
+from prober.lab.surfaces.exchange import disconnected
 from prober.lab.surfaces.settings import SurfaceSettings
 from tests.support.lab_clients import KEYS, bearer, chat_body, post
 from tests.support.scripted_cluster import ANSWER, ScriptedCluster, Step
@@ -149,9 +151,10 @@ async def test_faults_of_the_cluster_are_500_and_recorded(script: tuple[Step, ..
     assert server.records.facts()[0]["kind"] == "failed"
 
 
-async def test_crash_amid_a_stream_breaks_the_connection():
+@pytest.mark.parametrize("script", [(Chunk(content="red "), RuntimeError("broken")), (Chunk(content="red "),)])
+async def test_crash_amid_a_stream_breaks_the_connection(script: tuple[Step, ...]):
     """A stream that dies half-way has no terminator."""
-    cluster = ScriptedCluster((Chunk(content="red "), RuntimeError("broken")))
+    cluster = ScriptedCluster(script)
     async with LabServer(LabSettings(keys=KEYS), cluster=cluster) as server:
         with pytest.raises(httpx.RemoteProtocolError):
             await post(server.base_url + CHAT, chat_body(stream=True))
@@ -271,6 +274,37 @@ async def test_cluster_that_cannot_start_leaves_no_socket():
     with pytest.raises(LabError, match="no memory"):
         await LabServer(LabSettings(), port=port, cluster=Unstartable()).__aenter__()
     socket.create_server(("127.0.0.1", port)).close()
+
+
+async def test_server_that_cannot_start_stops_its_cluster(monkeypatch: pytest.MonkeyPatch):
+    """A start-up that fails after the cluster's raises its reason and leaves nothing running."""
+
+    async def refuse(_self: uvicorn.Server, sockets: object = None) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(uvicorn.Server, "startup", refuse)
+    cluster = ScriptedCluster()
+    with pytest.raises(OSError, match="Too many open files"):
+        await LabServer(LabSettings(), cluster=cluster).__aenter__()
+    assert not cluster.is_running
+
+
+async def test_only_a_hang_up_counts_as_one():
+    """What a server may still deliver of the body is no disconnect."""
+    messages = iter([{"type": "http.request"}, {"type": "http.disconnect"}])
+
+    async def receive() -> dict[str, str]:
+        return next(messages)
+
+    await disconnected(receive)
+    assert list(messages) == []
+
+
+@pytest.mark.parametrize("name", ["max_body_bytes", "busy_above", "record_capacity"])
+def test_surfaces_that_could_serve_nothing_are_refused(name: str):
+    """A limit of zero is a mistake, not a setting."""
+    with pytest.raises(ValueError, match="must be at least 1"):
+        SurfaceSettings(**{name: 0})
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

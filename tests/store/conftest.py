@@ -11,9 +11,12 @@ import asyncpg
 import pytest
 
 from prober.store.database import Database
+from prober.store.ledger import SqlLedger
+from prober.store.lookups import LedgerLookups
 from prober.store.migrate import upgrade
-from tests.support.ledger import SettableClock
+from tests.support.ledger import MemoryLedger, SettableClock
 from tests.support.postgres import postgres_server
+from tests.support.stored import Ledgers
 
 __all__ = ["postgres_server"]
 
@@ -91,3 +94,18 @@ async def execute(server: str, statement: str) -> None:
 def sibling(server: str, name: str) -> str:
     """URL of another database on the same server."""
     return f"{server.rsplit('/', 1)[0]}/{name}"
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def ledgers(request: pytest.FixtureRequest, clock: SettableClock) -> Ledgers:
+    if request.param == "memory":
+        memory = MemoryLedger(clock)
+        return Ledgers(memory, memory)
+    kind = "postgres" if request.param == "postgresql" else request.param
+    database = request.getfixturevalue(f"{kind}_database")
+    return Ledgers(SqlLedger(database, clock), LedgerLookups(database, clock))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Database:
+    return request.getfixturevalue(f"{request.param}_database")

@@ -176,11 +176,6 @@ async def test_what_is_remembered_is_there_for_every_other_process(sqlite_templa
         await writer.close()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest) -> Database:
-    return request.getfixturevalue(f"{request.param}_database")
-
-
 async def test_concurrent_writers_queue(database: Database):
     """Runs side by side do not fail each other."""
     ledger = SqlLedger(database, SettableClock())

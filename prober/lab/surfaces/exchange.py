@@ -66,41 +66,35 @@ async def stream_answer(events: AsyncGenerator[Event, None], shape: Shape, reply
     """
     async with contextlib.aclosing(events):
         async for event in events:
-            match event:
-                case Chunk():
-                    await _write_chunk(event, shape, reply)
-                case Rejection():
-                    await _write_rejection(event, shape, reply)
-                    return
-                case Done():
-                    _count(reply.recording, event)
-                    opening = b"" if reply.is_started else shape.first()
-                    await reply.end_stream(opening + shape.last(event))
-                    reply.recording.end(AnswerKind.SERVED)
-                    return
+            if isinstance(event, Rejection):
+                await _write_rejection(event, shape, reply)
+                return
+            if isinstance(event, Done):
+                _count(reply.recording, event)
+                opening = b"" if reply.is_started else shape.first()
+                await reply.end_stream(opening + shape.last(event))
+                reply.recording.end(AnswerKind.SERVED)
+                return
+            await _write_chunk(event, shape, reply)
     raise LabError("the cluster ended a generation without saying how")
 
 
 async def whole_answer(events: AsyncGenerator[Event, None], shape: Shape, reply: Reply) -> None:
     """Write one JSON answer once the cluster is done. Every refusal has a status of its own."""
-    content: list[str] = []
-    reasoning: list[str] = []
+    chunks: list[Chunk] = []
     async with contextlib.aclosing(events):
         async for event in events:
-            match event:
-                case Chunk():
-                    content.append(event.content)
-                    reasoning.append(event.reasoning)
-                case Rejection():
-                    await reply.refuse(shape.refused(event), AnswerKind.REJECTED)
-                    return
-                case Done():
-                    _count(reply.recording, event)
-                    body = shape.whole(Whole(content="".join(content), reasoning="".join(reasoning), done=event))
-                    reply.recording.content_is_due()
-                    await reply.whole(body)
-                    reply.recording.end(AnswerKind.SERVED)
-                    return
+            if isinstance(event, Rejection):
+                await reply.refuse(shape.refused(event), AnswerKind.REJECTED)
+                return
+            if isinstance(event, Done):
+                _count(reply.recording, event)
+                body = shape.whole(_joined(chunks, event))
+                reply.recording.content_is_due()
+                await reply.whole(body)
+                reply.recording.end(AnswerKind.SERVED)
+                return
+            chunks.append(event)
     raise LabError("the cluster ended a generation without saying how")
 
 
@@ -147,6 +141,14 @@ async def _write_rejection(rejection: Rejection, shape: Shape, reply: Reply) -> 
         return
     await reply.end_stream(shape.broken(rejection))
     reply.recording.end(AnswerKind.REJECTED_IN_STREAM)
+
+
+def _joined(chunks: list[Chunk], done: Done) -> Whole:
+    return Whole(
+        content="".join(chunk.content for chunk in chunks),
+        reasoning="".join(chunk.reasoning for chunk in chunks),
+        done=done,
+    )
 
 
 def _count(recording: Recording, done: Done) -> None:

@@ -1,0 +1,81 @@
+"""Finding code-shaped places."""
+
+import pytest
+
+from prober.prompt.line_scan import find_codes
+
+CODE = "4KMEHS86ZYKZ2K94"
+
+
+def spelt(text: str, code: str = CODE) -> tuple[dict[int, str], int]:
+    """Read places that spell the code."""
+    lower = code.lower().encode("ascii")
+    return find_codes(text.lower().encode("ascii"), lambda found: found.decode("ascii") if found == lower else None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4KME-HS86-ZYKZ-2K94",
+        "000001. [ref 4KME-HS86-ZYKZ-2K94] able base acid",
+        "code 4KME HS86 ZYKZ 2K94 able",
+        "4KME, HS86, ZYKZ, 2K94",
+        '["4KME", "HS86", "ZYKZ", "2K94"]',
+        "4KME-\nHS86-\nZYKZ-\n2K94",
+        "x 4KMEHS86ZYKZ2K94.",
+        "4KMEHS86ZYKZ2K94",
+        "000001.[ref4KME-HS86-ZYKZ-2K94]ablebase",
+        "000001ref4KMEHS86ZYKZ2K94ablebase",
+        "[ref 4KME-HS-\n86-ZYKZ-2K94]",
+        "with that from this 4KME-HS86-ZYKZ-2K94 with that from this",
+    ],
+)
+def test_shapes_that_are_tried(text: str):
+    """Codes are found behind any of the separators, glued together, or broken after `ref`."""
+    assert list(spelt(text)[0].values()) == [CODE.lower()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "4KM",
+        "4KME-HS86-ZYKZ",
+        "4KME-HS86-ZYKZ-2K9",
+        "4KME-HS86-ZYKZ-2K94X",
+        "X4KME-HS86-ZYKZ-2K94",
+        "4KMEHS86ZYKZ2K94X",
+        "4KME------HS86-ZYKZ-2K94",
+        "a4KMEHS86ZYKZ2K94",
+    ],
+)
+def test_shapes_that_are_not(text: str):
+    """Pieces of other lengths are no codes."""
+    assert spelt(text)[0] == {}
+
+
+def test_ordinary_words_are_not_tried():
+    """Words of four letters without digits, however many, and references cost no trial."""
+    text = "with that from this when they have been over there; the reference reflects refs to prefer referrals " * 50
+    assert spelt(text) == ({}, 0)
+
+
+def test_each_place_is_tried_once():
+    """A code of four groups after `ref` counts as one place, and its neighbours as none."""
+    text = "000001. [ref 4KME-HS86-ZYKZ-2K94] able base acid\n" * 100
+    found, tried = spelt(text)
+    assert (len(found), tried) == (100, 100)
+
+
+def test_digits_are_asked_for():
+    """Without the groups' shape a code needs two digits."""
+    assert spelt("refABCDEFGHABCDEFG1", "ABCDEFGHABCDEFG1")[0] == {}
+    assert len(spelt("refABCDEFGHABCDEF11", "ABCDEFGHABCDEF11")[0]) == 1
+    assert spelt(" ABCDEFGHABCDEFG1 ", "ABCDEFGHABCDEFG1")[0] == {}
+
+
+def test_places_near_the_seams_of_chunks():
+    """A code is found wherever it lies in a long text."""
+    for place in range((1 << 17) - 40, (1 << 17) + 40, 3):
+        assert list(spelt("." * place + "4KME-HS86-ZYKZ-2K94" + "." * 30)[0]) == [place]
+        assert list(spelt("." * place + CODE + "." * 30)[0]) == [place]
