@@ -3,7 +3,7 @@
 import datetime as dt
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from benchmarks.composing import composing
 from benchmarks.figure import FULL, Figure, Sizes, machine
@@ -13,7 +13,7 @@ from benchmarks.scanning import scanning
 from benchmarks.short_probes import short_probes
 from benchmarks.startup import startup
 
-BENCHMARKS: Mapping[str, Callable[[Sizes], Iterator[Figure]]] = {
+BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "composing": composing,
     "memory": memory,
     "scanning": scanning,

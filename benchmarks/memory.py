@@ -47,14 +47,10 @@ async def _in_a_process(tokens: int, form: TextForm) -> tuple[int, int]:
 
 async def _measure(url: str, tokens: int, form: TextForm) -> dict[str, int]:
     live = LiveIndex(KEYRING)
-    endpoint = endpoint_of(url)
-    try:
-        # A short probe first: modules, tables and buffers that stay are not the large prompt's.
-        await _probe(url, SHORT_TOKENS, form, live)
-        before = _resident_bytes()
-        body = await _probe(url, tokens, form, live)
-    finally:
-        await endpoint.close()
+    # A short probe first: modules, tables and buffers that stay are not the large prompt's.
+    await _probe(url, SHORT_TOKENS, form, live)
+    before = _resident_bytes()
+    body = await _probe(url, tokens, form, live)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"growth": peak - before, "body": body}
 

@@ -11,7 +11,6 @@ from benchmarks.figure import Figure, Sizes, beside
 from benchmarks.material import SHORT_TOKENS, endpoint_of, probe_of, prompt_of
 from benchmarks.peer import peer
 from prober.domain.probe import ConnectionPolicy
-from prober.endpoint.client import HttpEndpoint
 
 Call = Callable[[], Awaitable[None]]
 
@@ -56,7 +55,7 @@ async def _block(call: Call, probes: int, in_flight: int) -> float:
 @contextlib.asynccontextmanager
 async def _our_call(url: str, policy: ConnectionPolicy) -> AsyncIterator[Call]:
     prompt, probe = prompt_of(SHORT_TOKENS), probe_of(policy)
-    endpoint: HttpEndpoint = endpoint_of(url)
+    endpoint = endpoint_of(url)
 
     async def call() -> None:
         observation = await endpoint.send(probe, prompt)

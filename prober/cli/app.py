@@ -4,11 +4,11 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from prober import __version__
 from prober.cli import database, demo, findings, keys, lab, run, selftest, validate
 from prober.cli.exits import Exit
+from prober.cli.terminal import open_console
 from prober.domain.errors import ConfigError, ProberError
 from prober.telemetry.faults import describe
 
@@ -48,7 +48,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; never shows a traceback, since one could hold anything."""
-    errors = Console(stderr=True, highlight=False)
+    errors = open_console(stderr=True)
     try:
         app()
     except ConfigError as error:

@@ -1,6 +1,6 @@
 """`prober demo`: find the incident in the lab, then clear the repaired cluster."""
 
-import asyncio
+import logging
 import sys
 
 import typer
@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.rule import Rule
 
 from prober.cli.exits import Exit
-from prober.cli.options import LogLevel
+from prober.cli.interrupts import run_interruptible
 from prober.cli.progress import ProgressDisplay
+from prober.cli.terminal import open_console
 from prober.report.console import print_report
 from prober.service.demo import Act, Played, play
 from prober.telemetry.logs import Log, LogFormat, open_log, stdlib_routed
@@ -19,16 +20,17 @@ from prober.wiring.system import SystemClock
 
 def demo() -> None:
     """Find the incident from outside in the embedded lab, then clear the repaired cluster. About a minute."""
-    console = Console()
+    console = open_console()
+    # The leaks that are found are the lab's own, and the report says them: no event for a log.
     log = open_log(
         sys.stderr,
         form=LogFormat.CONSOLE,
         redactor=Redactor(),
         now=SystemClock().now,
-        level=LogLevel.ERROR.number,
+        level=logging.CRITICAL,
     )
     with stdlib_routed(log):
-        is_as_expected = asyncio.run(_play(console, log))
+        is_as_expected = run_interruptible(_play(console, log))
     raise typer.Exit(Exit.CLEAN if is_as_expected else Exit.VIOLATION)
 
 

@@ -4,11 +4,11 @@ import asyncio
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from prober.cli.exits import Exit
 from prober.cli.options import DEFAULT_CONFIG, ConfigFile, load
+from prober.cli.terminal import open_console
 from prober.config.schema import Settings
 from prober.domain.outcome import Outcome
 from prober.store.rows import StoredFinding
@@ -41,7 +41,7 @@ def list_findings(
             finding.probe_label or "(run)",
             f"{finding.evidence_bits:.0f}" if finding.evidence_bits else "",
         )
-    console = Console(highlight=False)
+    console = open_console()
     console.print(table if found else f"no findings worse than {worse_than.value}")
 
 
@@ -56,7 +56,7 @@ def show(
     if stored is None:
         typer.echo(f"there is no finding {finding_id}", err=True)
         raise typer.Exit(Exit.USAGE)
-    console = Console(highlight=False)
+    console = open_console()
     for line in _lines(stored):
         console.print(line, markup=False, soft_wrap=True)
 

@@ -7,8 +7,8 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from prober.cli.terminal import open_console
 from prober.config.schema import Settings
 from prober.telemetry.logs import Log, LogFormat, open_log
 from prober.wiring.campaigns import read_settings, redactor_for
@@ -46,7 +46,7 @@ def load(config: pathlib.Path) -> Settings:
         ConfigError: with every problem found.
     """
     loaded = read_settings(config, os.environ)
-    console = Console(stderr=True, highlight=False)
+    console = open_console(stderr=True)
     for warning in loaded.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     return loaded.settings

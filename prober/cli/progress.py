@@ -12,7 +12,7 @@ from prober.domain.evidence import Judgement
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Wave
 from prober.domain.verdict import RunReport, Spending
-from prober.report.console import STYLES, spending_words
+from prober.report.console import STYLES, counted, spending_words
 
 
 class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
@@ -49,12 +49,15 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
         """Say what is about to be spent, before it is."""
         target = run.campaign.target
         self._console.print(
-            f"run {run.run_id}: target {target.name}, scenarios {', '.join(run.campaign.scenarios)}", highlight=False
+            f"run {run.run_id}: target {target.name}, scenarios {', '.join(run.campaign.scenarios)}",
+            highlight=False,
+            soft_wrap=True,
         )
         self._console.print(
             f"estimate for a healthy target: {spending_words(estimate)}; "
             f"hard cap {run.campaign.max_run_tokens:,} tokens",
             highlight=False,
+            soft_wrap=True,
         )
         self._progress.update(self._task, total=estimate.requests, completed=0)
 
@@ -63,8 +66,7 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
         scenario = wave.probes[0].scenario
         self._progress.update(self._task, description=f"{scenario}: {wave.purpose}")
         if not self._is_live:
-            probes = len(wave.probes)
-            count = f"{probes} probes" if probes > 1 else "1 probe"
+            count = counted(len(wave.probes), "probe")
             self._console.print(f"  {scenario}: {wave.purpose} ({count})", highlight=False, soft_wrap=True)
 
     def probe_judged(self, run: Run, judgement: Judgement, spent: Spending) -> None:  # noqa: ARG002 - part of the port
@@ -75,6 +77,7 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
             self._console.print(
                 f"  [{STYLES[worst.outcome]}] {worst.outcome.name} [/] {worst.probe_label}: {worst.reason.value}",
                 highlight=False,
+                soft_wrap=True,
             )
 
     def run_ended(self, report: RunReport) -> None:

@@ -1,24 +1,27 @@
 """`prober run`: one campaign, now."""
 
-import asyncio
+import contextlib
 import os
 import pathlib
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from prober.cli.exits import FailOn, settle
+from prober.cli.interrupts import run_interruptible
 from prober.cli.options import DEFAULT_CONFIG, ConfigFile, LogFormatOption, LogLevel, LogLevelOption, load, log_for
 from prober.cli.progress import ProgressDisplay
+from prober.cli.terminal import open_console, silence
 from prober.config.schema import Settings
 from prober.domain.campaign import Campaign, Trigger
-from prober.domain.errors import ConfigError
+from prober.domain.errors import ConfigError, ProberError
 from prober.domain.verdict import RunReport
 from prober.plan.rehearsal import estimate
 from prober.report.console import print_report, spending_words
 from prober.report.json_report import render
+from prober.telemetry.exposition import MetricsBook
 from prober.telemetry.logs import Log, LogFormat, stdlib_routed
 from prober.wiring.campaigns import campaign_of
 from prober.wiring.prober import open_prober
@@ -49,34 +52,33 @@ def run(  # noqa: PLR0913 - a command line's options
     """Run a campaign against one target and print its verdict."""
     settings = load(config)
     campaign = campaign_of(settings, _only(settings, target), scenarios=scenario, max_run_tokens=max_tokens)
-    console = Console(stderr=json_report == STDOUT)
+    console = open_console(stderr=json_report == STDOUT)
     if estimate_only:
         console.print(f"{campaign.target.name}: {spending_words(estimate(campaign))}", highlight=False)
         raise typer.Exit
-    for file in (json_report, metrics):
-        _require_writable(file)
+    _require_writable(json_report)
+    _require_writable(metrics)
     log = log_for(settings, log_format, log_level)
-    with stdlib_routed(log), ProgressDisplay(console) as display:
-        report = asyncio.run(_perform(settings, campaign, trigger, log, display, metrics))
+    try:
+        with stdlib_routed(log), ProgressDisplay(console) as display:
+            report, book = run_interruptible(_perform(settings, campaign, trigger, log, display))
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the run stands closed as inconclusive in the database", err=True)
+        raise
     print_report(console, report)
     if json_report is not None:
         _write(json_report, render(report))
+    if metrics is not None:
+        with _complaining(metrics):
+            book.write_textfile(metrics)
     raise typer.Exit(settle(report.verdict.outcome, fail_on))
 
 
 async def _perform(
-    settings: Settings,
-    campaign: Campaign,
-    trigger: Trigger,
-    log: Log,
-    display: ProgressDisplay,
-    metrics: pathlib.Path | None,
-) -> RunReport:
+    settings: Settings, campaign: Campaign, trigger: Trigger, log: Log, display: ProgressDisplay
+) -> tuple[RunReport, MetricsBook]:
     async with open_prober(settings, log=log, watchers=[display]) as prober:
-        report = await prober.run(campaign, trigger)
-        if metrics is not None:
-            prober.metrics.write_textfile(metrics)
-        return report
+        return await prober.run(campaign, trigger), prober.metrics
 
 
 def _only(settings: Settings, target: str | None) -> str:
@@ -92,12 +94,36 @@ def _require_writable(file: str | pathlib.Path | None) -> None:
     if file in (None, STDOUT):
         return
     path = pathlib.Path(str(file))
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    try:
+        owner = path if path.exists() else path.parent
+        is_writable = not path.is_dir() and path.parent.is_dir() and os.access(owner, os.W_OK)
+    except OSError:
+        is_writable = False
+    if not is_writable:
         raise ConfigError(f"{path} cannot be written; name a file in a folder that exists and is yours")
 
 
 def _write(file: str, text: str) -> None:
-    if file == STDOUT:
-        sys.stdout.write(text)
-    else:
-        pathlib.Path(file).write_text(text, encoding="utf-8")
+    with _complaining(file):
+        if file == STDOUT:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            pathlib.Path(file).write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _complaining(file: str | pathlib.Path) -> Iterator[None]:
+    """Say in our own words that a file could not be written, though the run is done.
+
+    Raises:
+        ProberError: disk full, reader gone, folder taken away.
+    """
+    try:
+        yield
+    except OSError as error:
+        if file == STDOUT:
+            silence(sys.stdout)
+        name = "standard output" if file == STDOUT else file
+        why = error.strerror or type(error).__name__
+        raise ProberError(f"{name} could not be written ({why}); the run itself stands in the database") from None

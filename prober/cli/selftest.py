@@ -1,6 +1,6 @@
 """`prober selftest`: is the prober itself working?"""
 
-import asyncio
+import logging
 import sys
 from typing import Annotated
 
@@ -8,8 +8,10 @@ import typer
 from rich.console import Console
 
 from prober.cli.exits import Exit
-from prober.cli.options import LogLevel
+from prober.cli.interrupts import run_interruptible
+from prober.cli.terminal import open_console
 from prober.domain.errors import ConfigError
+from prober.domain.verdict import Spending
 from prober.report.console import spending_words
 from prober.service.selftest import CASES, Case, Checked, check
 from prober.telemetry.logs import Log, LogFormat, open_log, stdlib_routed
@@ -21,12 +23,13 @@ def selftest(
     *, case: Annotated[list[str] | None, typer.Option(help="Only these cases, by name; all when left out.")] = None
 ) -> None:
     """Probe clusters with and without faults; fail unless every verdict and its reasons are right."""
-    console = Console(highlight=False)
+    console = open_console()
+    # The leaks that are found are the lab's own, and the report says them: no event for a log.
     log = open_log(
-        sys.stderr, form=LogFormat.CONSOLE, redactor=Redactor(), now=SystemClock().now, level=LogLevel.ERROR.number
+        sys.stderr, form=LogFormat.CONSOLE, redactor=Redactor(), now=SystemClock().now, level=logging.CRITICAL
     )
     with stdlib_routed(log):
-        missed = asyncio.run(_check(console, log, _chosen(case)))
+        missed = run_interruptible(_check(console, log, _chosen(case)))
     console.print(f"{len(missed)} missed: {', '.join(missed)}" if missed else "every verdict is right")
     raise typer.Exit(Exit.VIOLATION if missed else Exit.CLEAN)
 
@@ -41,11 +44,14 @@ def _chosen(names: list[str] | None) -> list[Case]:
 
 async def _check(console: Console, log: Log, cases: list[Case]) -> list[str]:
     missed = []
+    spent = Spending()
     async for step in check(log=log, cases=cases):
         if isinstance(step, Checked):
             console.print(_line(step), markup=False, soft_wrap=True)
+            spent += step.report.spent
             if not step.is_met:
                 missed.append(step.case.name)
+    console.print(f"{len(cases)} cases, {spending_words(spent)}")
     return missed
 
 

@@ -3,9 +3,9 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from prober.cli.options import DEFAULT_CONFIG, ConfigFile, load
+from prober.cli.terminal import open_console
 from prober.config.dump import dump
 from prober.config.keyring_file import load_keyring
 from prober.plan.rehearsal import estimate
@@ -21,7 +21,7 @@ def validate(
     """Check configuration, key file and connections' settings offline; estimate what each target's run sends."""
     settings = load(config)
     keyring = load_keyring(settings.key_file)
-    console = Console(highlight=False)
+    console = open_console()
     if show:
         console.print(dump(settings), markup=False, soft_wrap=True)
     console.print(f"{config}: valid; canary key {keyring.fingerprint()}, epoch {keyring.current_epoch}", markup=False)

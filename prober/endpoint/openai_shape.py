@@ -1,6 +1,7 @@
 """Chat completions as OpenAI shaped them, with the variations of every server that speaks this shape."""
 
 import dataclasses
+import io
 import json
 import re
 from collections.abc import Mapping
@@ -43,7 +44,11 @@ def chat_request(
     envelope = json.dumps({key: value for key, value in request.items() if value is not None}, separators=(",", ":"))
     # The prompt is the last string: after it come only the cap and the stream flag.
     before, _, after = envelope.rpartition('""')
-    return b"".join([before.encode("ascii"), *json_string(prompt_text), after.encode("ascii")])
+    body = io.BytesIO()  # gives its buffer away without copying it
+    body.write(before.encode("ascii"))
+    body.writelines(json_string(prompt_text))
+    body.write(after.encode("ascii"))
+    return body.getvalue()
 
 
 def stream_frame(data: bytes, event: str) -> Frame:

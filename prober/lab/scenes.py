@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from prober.domain.errors import LabError
 from prober.lab.faults import Fix, RouterMode
-from prober.lab.settings import Honesty, LabSettings, Topology, preset
+from prober.lab.settings import FAST_LINK_SECONDS, Honesty, LabSettings, Topology, preset
 
 _VULNERABLE = dataclasses.replace(preset("0.5.19").apply(LabSettings()), router=RouterMode.DECODE_ONLY)
 _RETIRED = preset("0.5.20").apply(LabSettings())
@@ -32,6 +32,11 @@ VAST_POOL_TOKENS = 4_400_128
 """A decode pool that a self-test does not get through once: what is not yet written in it reads as zeros."""
 
 
+def _noisy(settings: LabSettings) -> LabSettings:
+    """Honest failings, on a link that does not hide the noise of the prefill."""
+    return dataclasses.replace(settings, honesty=HONEST_FAILINGS, transfer_seconds_per_token=FAST_LINK_SECONDS)
+
+
 def _symmetric(settings: LabSettings) -> LabSettings:
     return dataclasses.replace(settings, decode_pool_tokens=settings.prefill_pool_tokens)
 
@@ -46,7 +51,7 @@ SCENES: Mapping[str, LabSettings] = MappingProxyType(
         "incident-joining-router": dataclasses.replace(_VULNERABLE, router=_JOIN),
         "incident-cancelling-router": dataclasses.replace(_VULNERABLE, router=_CANCEL),
         "incident-checksum": _checked(_VULNERABLE),
-        "incident-noisy": dataclasses.replace(_VULNERABLE, honesty=HONEST_FAILINGS),
+        "incident-noisy": _noisy(_VULNERABLE),
         "zero-pools": dataclasses.replace(_VULNERABLE, decode_pool_tokens=VAST_POOL_TOKENS),
         "symmetric-pools": _symmetric(_VULNERABLE),
         "fixed-0.5.20": _RETIRED,
@@ -61,7 +66,7 @@ SCENES: Mapping[str, LabSettings] = MappingProxyType(
         "aggregated": _AGGREGATED,
         "aggregated-0.5.19": dataclasses.replace(_VULNERABLE, topology=Topology.AGGREGATED),
         "aggregated-truncating": dataclasses.replace(_AGGREGATED, auto_truncate=True),
-        "healthy": dataclasses.replace(_FIXED, honesty=HONEST_FAILINGS),
+        "healthy": _noisy(_FIXED),
     }
 )
 """All at the incident's sizes. Which answer a client gets from which switches: docs/lab.md."""

@@ -48,8 +48,9 @@ def code_bits(scraps: Scraps, codes: Sequence[str]) -> tuple[int, float]:
     """Whole groups matched and log2 e-value against the codes of one donor.
 
     A group stands among n distinct codes by chance 4 n / 2**20, whatever it is, for codes look random. Once it does,
-    r further characters to the right and l to the left match by chance 32**-(r + l): the e-value is
-    1/2 + 1/2 * 32**(r + l) / (number of possible r, l).
+    r further characters to the right and l to the left match by chance 32**-(r + l): the e-value is 32**(r + l) times
+    a weight that sums to at most 1 over all outcomes. A third of it lies on the lone group, a third on whole further
+    groups, a third on all outcomes alike.
     """
     if not codes or not scraps.places:
         return 0, 0.0
@@ -89,5 +90,14 @@ def _extension(characters: str, place: int, joined: str, at: int) -> tuple[int, 
         left += 1
     while right < most_right and characters[place + GROUP_CHARACTERS + right] == joined[at + GROUP_CHARACTERS + right]:
         right += 1
-    outcomes = (most_left + 1) * (most_right + 1)
-    return left, right, math.log2(0.5 + 0.5 * 2.0 ** (CHARACTER_BITS * (left + right)) / outcomes)
+    weight = _weight(left, right, most_left, most_right)
+    return left, right, CHARACTER_BITS * (left + right) + math.log2(weight)
+
+
+def _weight(left: int, right: int, most_left: int, most_right: int) -> float:
+    weight = 1 / ((most_left + 1) * (most_right + 1))
+    if left == right == 0:
+        weight += 1
+    elif left % GROUP_CHARACTERS == right % GROUP_CHARACTERS == 0:
+        weight += 1 / ((most_left // GROUP_CHARACTERS + 1) * (most_right // GROUP_CHARACTERS + 1) - 1)
+    return weight / 3

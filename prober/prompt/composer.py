@@ -61,9 +61,9 @@ def _text(form: TextForm, structure: Structure, canary: Canary, keyring: Keyring
     pieces = [opening, head]
     pieces += _body(_filler(form, structure, canary, keyring), middle)
     pieces += [pad_line(structure.pad_words).encode("ascii"), end, question]
-    joined = b"".join(pieces)
-    pieces.clear()  # a million words are 5 MB: at most two copies live at a time
-    return joined.decode("ascii")
+    # A million words are 5 MB, and at most two copies live at a time: a piece's bytes go once its text is there.
+    pieces.reverse()
+    return "".join(pieces.pop().decode("ascii") for _ in range(len(pieces)))
 
 
 def _filler(form: TextForm, structure: Structure, canary: Canary, keyring: Keyring) -> list[bytes]:

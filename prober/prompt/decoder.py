@@ -81,7 +81,8 @@ _EPOCH_SHIFT = SYMBOL_BITS - EPOCH_BITS
 def _stream_windows(letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int64], keyring: Keyring) -> list[Window]:
     """Verify each nine-symbol window in each of nine rotations, then join neighbours of one canary."""
     known_epoch = np.isin(np.arange(SYMBOLS) >> _EPOCH_SHIFT, keyring.epochs())
-    column = [symbols.data[starts + i] for i in range(stream_code.PERIOD)]
+    data = symbols.data.astype(np.int64)
+    column = [data[starts + i] for i in range(stream_code.PERIOD)]
     trials = []
     for rotation in range(stream_code.PERIOD):
         turned = column[rotation:] + column[:rotation]
@@ -92,18 +93,19 @@ def _stream_windows(letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int
         tag = _packed(picked[stream_code.IDENTITY_SYMBOLS : stream_code.POSITION])
         trials.append((rows, identity, tag, picked[stream_code.POSITION]))
     rows, identity, tag, block = (np.concatenate(part) for part in zip(*trials, strict=True))
-    right = _has_tag(identity, tag, keyring)
-    identities, blocks = np.full(len(starts), -1, np.int64), np.zeros(len(starts), np.int16)
-    identities[rows[right]] = identity[right]
-    blocks[rows[right]] = block[right]
+    right = np.flatnonzero(_has_tag(identity, tag, keyring))
+    places = rows[right]
+    identities, blocks = np.full(len(starts), -1, np.int64), np.zeros(len(starts), np.int64)
+    identities[places] = identity[right]
+    blocks[places] = block[right]
     return _joined(letters, symbols, starts, identities, blocks)
 
 
-def _packed(symbols: list[npt.NDArray[np.int16]]) -> npt.NDArray[np.int64]:
+def _packed(symbols: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """Symbols as one number, the first one lowest."""
-    packed = np.zeros(len(symbols[0]), np.int64)
-    for i, symbol in enumerate(symbols):
-        packed |= symbol.astype(np.int64) << SYMBOL_BITS * i
+    packed = symbols[-1]
+    for symbol in symbols[-2::-1]:
+        packed = packed << SYMBOL_BITS | symbol
     return packed
 
 
@@ -120,7 +122,7 @@ def _joined(
     symbols: Symbols,
     starts: npt.NDArray[np.int64],
     identities: npt.NDArray[np.int64],
-    blocks: npt.NDArray[np.int16],
+    blocks: npt.NDArray[np.int64],
 ) -> list[Window]:
     """One Window per stretch of neighbouring windows with the same identity."""
     hits = np.flatnonzero(identities >= 0)

@@ -1,6 +1,8 @@
 """What a live prompt leaves to recognise when an answer holds mere scraps of it: word pairs, line codes, its slice."""
 
 import dataclasses
+import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -10,8 +12,6 @@ from prober.domain.canary import Canary
 from prober.domain.prompt import Prompt
 from prober.domain.target import TextForm
 from prober.prompt.alphabet import INDEX, SYMBOLS, WORD_LETTERS
-from prober.prompt.keyring import Keyring
-from prober.prompt.line_code import LINE_COUNTERS, codes
 from prober.prompt.normalised import visible_ascii
 
 PAIRS: Final = SYMBOLS * SYMBOLS
@@ -19,7 +19,9 @@ _NO_PAIRS: Final = np.empty(0, np.uint32)
 _SPARSE_LIMIT: Final = PAIRS // 32
 """Below so many pairs a sorted array is smaller than one bit for each of the 4,194,304."""
 _LETTERS: Final = 26
+_REF: Final = re.compile(r"\[ref ((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})\]")
 _PIECE: Final = 1 << 18
+_WORDS_AT_ONCE: Final = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,13 +34,20 @@ class PairSet:
     """One bit per pair, eight to a byte, where sorted numbers would need more."""
 
     @classmethod
-    def of(cls, pairs: npt.NDArray[np.uint32]) -> "PairSet":
-        """From pair numbers, repeats allowed."""
-        if len(pairs) < _SPARSE_LIMIT:
-            distinct = np.unique(pairs)
+    def of(cls, parts: Iterable[npt.NDArray[np.uint32]]) -> "PairSet":
+        """From pair numbers in any number of parts, repeats allowed."""
+        few = [_NO_PAIRS]
+        present: npt.NDArray[np.bool_] | None = None
+        for part in parts:
+            few.append(part)
+            if present is None and sum(map(len, few)) >= _SPARSE_LIMIT:
+                present = np.zeros(PAIRS, np.bool_)
+            if present is not None:
+                present[np.concatenate(few)] = True
+                few.clear()
+        if present is None:
+            distinct = np.unique(np.concatenate(few))
             return cls(count=len(distinct), sorted_pairs=distinct, bits=None)
-        present = np.zeros(PAIRS, np.bool_)
-        present[pairs] = True
         return cls(count=int(np.count_nonzero(present)), sorted_pairs=_NO_PAIRS, bits=np.packbits(present))
 
     def contains(self, pairs: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
@@ -62,26 +71,36 @@ class Donor:
     """Distinct line codes in it."""
 
     @classmethod
-    def of(cls, prompt: Prompt, form: TextForm, keyring: Keyring) -> "Donor":
+    def of(cls, prompt: Prompt, form: TextForm) -> "Donor":
         """Take a prompt's text apart."""
-        words = alphabet_words(visible_ascii(prompt.text))
+        # Piece by piece: copies of a whole text of megabytes would outweigh the text itself.
+        words = np.concatenate([alphabet_words(visible_ascii(piece)) for piece in _pieces(prompt.text)])
         present = np.zeros(SYMBOLS, np.bool_)
         present[words[words >= 0]] = True
-        lines = prompt.text.count("[ref ") if form is TextForm.NUMBERED_LINES else 0
         return cls(
             canary=prompt.canary,
             form=form,
-            pairs=PairSet.of(pairs_of(words)),
+            pairs=PairSet.of(pairs_of(words[i : i + _WORDS_AT_ONCE + 1]) for i in range(0, len(words), _WORDS_AT_ONCE)),
             words=present,
-            codes=codes(keyring, prompt.canary)[: min(lines, LINE_COUNTERS)] if lines else (),
+            codes=tuple(dict.fromkeys(code.replace("-", "") for code in _REF.findall(prompt.text))),
         )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a prompt where a line ends."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start + _PIECE) + 1 or len(text) + 1
+        yield text[start:end]
+        start = end
 
 
 def pairs_of(words: npt.NDArray[np.int16]) -> npt.NDArray[np.uint32]:
     """Numbers of adjacent alphabet words (first * 2048 + second), in text order, repeats included."""
     both = (words[:-1] >= 0) & (words[1:] >= 0)
-    pairs: npt.NDArray[np.uint32] = words[:-1][both].astype(np.uint32) * np.uint32(SYMBOLS)
-    pairs += words[1:][both].astype(np.uint32)
+    pairs: npt.NDArray[np.uint32] = words[:-1][both].astype(np.uint32)
+    pairs *= np.uint32(SYMBOLS)
+    pairs += words[1:][both].view(np.uint16)
     return pairs
 
 

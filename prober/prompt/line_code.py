@@ -33,15 +33,15 @@ _ROUNDS = 4
 
 
 @functools.lru_cache(maxsize=256)
-def codes(keyring: Keyring, canary: Canary) -> tuple[str, ...]:
-    """All 256 codes of a probe by line counter, 16 characters each, no separators.
+def codes(keyring: Keyring, canary: Canary, count: int = LINE_COUNTERS) -> tuple[str, ...]:
+    """First codes of a probe by line counter, at most 256, 16 characters each, no separators.
 
     Raises:
         KeyringError: The canary's epoch is not on the keyring.
     """
     keys = _round_keys(keyring.lineage_key("line whitening"))
     plain = identity_number(canary) | _tag(keyring, canary) << _TAG_SHIFT
-    return tuple(_written(_permuted(plain | counter << _IDENTITY_BITS, keys)) for counter in range(LINE_COUNTERS))
+    return tuple(_written(_permuted(plain | counter << _IDENTITY_BITS, keys)) for counter in range(count))
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -65,14 +65,14 @@ class LiveIndex:
             KeyringError: The canary's epoch is not on the keyring.
         """
         canary = prompt.canary
-        donor = Donor.of(prompt, form, self._keyring)
+        self._enter(canary)
+        donor = Donor.of(prompt, form)
         self._forms.pop(canary, None)
         self._forms[canary] = form
         self._donors.pop(canary, None)
         self._donors[canary] = donor
         if len(self._donors) > FRAGMENT_DONORS:
             del self._donors[next(iter(self._donors))]
-        self._enter(canary)
         if len(self._forms) > self._capacity:
             self._forget(next(iter(self._forms)))
 
@@ -90,7 +90,7 @@ class LiveIndex:
         if held is not None:
             return held
         form = TextForm.NUMBERED_LINES if "[ref " in prompt.text else TextForm.WORD_STREAM
-        return Donor.of(prompt, form, self._keyring)
+        return Donor.of(prompt, form)
 
     def slice_words(self, tenant_number: int) -> npt.NDArray[np.bool_]:
         """Which alphabet words a tenant's numbered lines draw from; shape (2048,)."""
@@ -122,6 +122,7 @@ class LiveIndex:
 
     def _forget(self, canary: Canary) -> None:
         del self._forms[canary]
+        self._donors.pop(canary, None)
         for key in _window_keys(block_symbols(self._keyring, canary)):
             if self._owners.get(key) == canary:
                 del self._owners[key]

@@ -12,10 +12,13 @@ _PLANES: Final = 0x20000
 """Unicode beyond holds ideographs, tags and private use: nothing that looks like a letter."""
 _INVISIBLE: Final = (
     *("\u00ad", "\u034f", "\u061c", "\u180e", "\ufeff"),
-    *(chr(code) for first, last in ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064)) for code in range(first, last + 1)),
+    *(
+        chr(code)
+        for first, last in ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064))
+        for code in range(first, last + 1)
+    ),
 )
-_ESCAPES: Final = ("\\n", "\\t", "\\r", "\\f", "\\b")
-_NUMERIC_ESCAPE: Final = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9a-fA-F]{4})")
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1))
 _NO_LETTERS: Final = bytes(sorted(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper())))
 
@@ -26,11 +29,7 @@ def visible_ascii(text: str) -> bytes:
     Characters that Unicode holds compatible with letters or digits (NFKC: full width, mathematical, ligatures) are
     these. JSON's escapes count as blanks, so that their letters do not come between words.
     """
-    if "\\" in text:
-        for escape in _ESCAPES:
-            text = text.replace(escape, " ")
-        if "\\u" in text:
-            text = _NUMERIC_ESCAPE.sub(" ", text)
+    text = _ESCAPE.sub(" ", text)
     if not text.isascii():
         text = _without_disguise(text)
     return text.encode("ascii", "replace").lower()

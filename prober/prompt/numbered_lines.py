@@ -62,7 +62,7 @@ def sections(keyring: Keyring, canary: Canary, section_lines: Sequence[int]) -> 
     if any(lines < 0 for lines in section_lines):
         raise ValueError("a section cannot have a negative number of lines")
     words = _drawn_words(keyring, canary, sum(section_lines))
-    refs = _code_cells(keyring, canary)
+    refs = _code_cells(keyring, canary, min(LINE_COUNTERS, len(words)))
     filler, first = [], 0
     for count in section_lines:
         filler.append(_rendered(first, words[first : first + count], refs))
@@ -79,10 +79,10 @@ def _drawn_words(keyring: Keyring, canary: Canary, lines: int) -> npt.NDArray[np
     return words
 
 
-def _code_cells(keyring: Keyring, canary: Canary) -> npt.NDArray[np.uint8]:
-    """The probe's codes in ASCII with hyphens; shape (256, 19)."""
-    written = "".join("-".join(grouped(code)) for code in codes(keyring, canary))
-    return np.frombuffer(written.encode("ascii"), np.uint8).reshape(LINE_COUNTERS, _CODE_BYTES)
+def _code_cells(keyring: Keyring, canary: Canary, count: int) -> npt.NDArray[np.uint8]:
+    """The probe's first codes in ASCII with hyphens; shape (count, 19)."""
+    written = "".join("-".join(grouped(code)) for code in codes(keyring, canary, count))
+    return np.frombuffer(written.encode("ascii"), np.uint8).reshape(count, _CODE_BYTES)
 
 
 def grouped(code: str) -> tuple[str, ...]:

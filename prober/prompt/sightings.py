@@ -45,10 +45,15 @@ def foreign_and_own(
     """Sightings of the answering probe's own canary, and of foreign ones: (own, foreign), one per canary, in order.
 
     A window is foreign only if its normalised text does not stand in the probe's own prompt: prompts that share text
-    on purpose, twins and replays, never accuse each other. Bounds behind the evidence bits, for s stretches of 11
-    alphabet words, c code-shaped places, w stretches of 7 words examined in this answer and K live probes: word
-    stream 44 - log2(9 s), and 88 - log2(9 s) more for a stretch of two windows apart; n different line codes 28 n + 72 (n - 1) - n log2(c); live 44 - log2(9 K w), less 11 where
-    the tenant is the answering probe's own, whose symbol a botched copy of its own text gets right.
+    on purpose, twins and replays, never accuse each other.
+
+    Evidence bits, for s stretches of 11 alphabet words, c code-shaped places and w stretches of 7 words examined in
+    this answer, and K live probes; the strongest counts:
+
+    * word stream: 44 - log2(9 s), and 88 - log2(9 s) more where one stretch holds two windows without common symbol;
+    * n different line codes: 28 n + 72 (n - 1) - n log2(c);
+    * live: 44 - log2(9 K w), less 11 where the tenant is the answering probe's own: a botched copy of its own text
+      gets that symbol right.
     """
     decoding = decode(text, keyring)
     own_text = OwnText(own, keyring)

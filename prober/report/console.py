@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from prober.domain.finding import Finding
+from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
 from prober.domain.verdict import LimitMap, RunReport, Spending
 from prober.report.attribution import attributions, sentence
@@ -29,7 +29,7 @@ def print_report(console: Console, report: RunReport) -> None:
     leak = _plainest_leak(report, notable)
     if leak is not None:
         console.print(Padding(leak, (1, 0, 0, 2)))
-    for group in _groups(notable):
+    for group in _groups(notable, report.verdict.reasons):
         console.print(Padding(_group_heading(group), (1, 0, 0, 2)))
         console.print(Padding(Text(_strongest(group).message), (0, 0, 0, 6)))
     console.print(Padding(_counts(report), (1, 0, 0, 2)))
@@ -56,9 +56,12 @@ def _plainest_leak(report: RunReport, findings: Sequence[Finding]) -> Text | Non
     return Text(f"The answer to {who}'s request {worst.probe_label} held {donor}.", style="bold")
 
 
-def _groups(findings: Sequence[Finding]) -> list[list[Finding]]:
-    def kind(finding: Finding) -> tuple[int, str]:
-        return (-finding.outcome.rank, finding.reason.value)
+def _groups(findings: Sequence[Finding], weighty: Sequence[Reason]) -> list[list[Finding]]:
+    """Group by outcome and reason, in the verdict's own order: what decided it is read first."""
+
+    def kind(finding: Finding) -> tuple[int, int, str]:
+        place = weighty.index(finding.reason) if finding.reason in weighty else len(weighty)
+        return (-finding.outcome.rank, place, finding.reason.value)
 
     return [list(members) for _, members in itertools.groupby(sorted(findings, key=kind), key=kind)]
 
@@ -79,7 +82,7 @@ def _counts(report: RunReport) -> Text:
     verdict = report.verdict
     bounds = f"estimate {report.estimate.tokens:,}, cap {report.run.campaign.max_run_tokens:,}"
     lines = [
-        f"{verdict.probes} probes, {verdict.conclusive} conclusive, {verdict.clean} clean",
+        f"{counted(verdict.probes, 'probe')}, {verdict.conclusive} conclusive, {verdict.clean} clean",
         f"spent {spending_words(report.spent)} ({bounds})",
     ]
     if verdict.leak_rate_upper95 is not None:
@@ -99,4 +102,9 @@ def _limit_lines(limits: LimitMap) -> list[str]:
 
 def spending_words(spending: Spending) -> str:
     """Spending as people say it: `12 requests, 3,456,789 tokens`."""
-    return f"{spending.requests:,} requests, {spending.tokens:,} tokens"
+    return f"{counted(spending.requests, 'request')}, {counted(spending.tokens, 'token')}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Put a number before its noun: `1 probe`, `1,024 probes`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -10,7 +10,7 @@ from prober.domain.evidence import Answer, History, Judgement
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
 from prober.domain.verdict import ProbeSummary, RunReport, Spending
-from prober.plan.limits import limit_map
+from prober.plan.limits import limit_map, reported_tokens
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -84,6 +84,21 @@ def summarise(judgement: Judgement) -> ProbeSummary:
         answer_sha256=evidence.reading.sha256,
         answer_characters=evidence.reading.characters,
     )
+
+
+def why_uncalibrated(last: Judgement) -> str:
+    """Say what was wrong with the last answer of a calibration that came to nothing.
+
+    Args:
+        last: the answer without a usable count, or the last one where the counts of all did not add up.
+    """
+    label = last.evidence.probe.label
+    blame = next((finding for finding in last.findings if finding.outcome is not Outcome.CLEAN), None)
+    if blame is not None:
+        return f"{label}: {blame.message}"
+    if reported_tokens(last) is None:
+        return f"{label} brought back no count of its prompt's tokens."
+    return "the counts of equal and longer prompts do not add up; one was cut, or counted otherwise."
 
 
 def cost_of(judgement: Judgement) -> Spending:

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from prober.domain.campaign import Run
+from prober.domain.errors import LedgerError
 from prober.domain.evidence import WaveEvidence
 from prober.domain.finding import Reason
 from prober.domain.probe import Role, Wave
@@ -14,11 +15,14 @@ from prober.plan.rehearsal import estimate
 from prober.plan.scenarios import SCENARIOS
 from prober.plan.stage import Stage
 from prober.prompt.tokens import Calibration
-from prober.runner.book import RunBook
+from prober.runner.book import RunBook, why_uncalibrated
 from prober.runner.ports import Ports
 from prober.runner.wave import Instruments, compose_wave, send_wave, wave_cost
 
 Returned = TypeVar("Returned")
+
+COMPONENT = "runner"
+"""Name under which a fault of the run itself is reported."""
 
 MAX_RECALIBRATIONS = 3
 """Replicas behind one name may differ for ever; beyond this, length targeting is not to be trusted in this run."""
@@ -31,7 +35,8 @@ class _Halt(Exception):  # noqa: N818 - no error: the run ends early, for a reas
 async def execute(run: Run, instruments: Instruments, ports: Ports) -> RunReport:
     """Run a campaign to its verdict.
 
-    Cancelling it closes the run as INCONCLUSIVE in the ledger, then lets the cancellation go on.
+    Cancelling it closes the run as INCONCLUSIVE in the ledger, then lets the cancellation go on; so does a fault of our
+    own, which is raised again.
 
     Raises:
         LedgerError: the database failed; nothing is sent that was not remembered.
@@ -45,16 +50,32 @@ async def execute(run: Run, instruments: Instruments, ports: Ports) -> RunReport
         pass
     except asyncio.CancelledError:
         book.note(Reason.INTERRUPTED, "The run was interrupted before it was finished.")
-        await asyncio.shield(_close(book, ports))
+        await asyncio.shield(_close_broken(book, ports))
+        raise
+    except Exception as error:
+        ports.telemetry.internal_error(COMPONENT, error)
+        message = f"The prober itself failed ({type(error).__name__}): what it had not judged is not known."
+        book.note(Reason.INTERNAL_ERROR, message)
+        await _close_broken(book, ports)
         raise
     return await _close(book, ports)
 
 
 async def _close(book: RunBook, ports: Ports) -> RunReport:
     report = book.report(ports.clock.now())
-    await ports.ledger.close_run(report)
-    ports.telemetry.run_ended(report)
+    try:
+        await ports.ledger.close_run(report)
+    finally:
+        ports.telemetry.run_ended(report)
     return report
+
+
+async def _close_broken(book: RunBook, ports: Ports) -> None:
+    """Close a run that ends by an exception; a ledger that fails as well must not hide that one."""
+    try:
+        await _close(book, ports)
+    except LedgerError as error:
+        ports.telemetry.internal_error(COMPONENT, error)
 
 
 class _Performance:
@@ -73,6 +94,7 @@ class _Performance:
         self.calibration = await self._calibrate()
         for name in campaign.scenarios:
             self._stop_where_shared(upcoming=None)
+            await self._recalibrate_if_changed()
             stage = Stage(
                 target=campaign.target,
                 tenants=campaign.tenants,
@@ -83,11 +105,12 @@ class _Performance:
 
     async def _calibrate(self) -> Calibration:
         campaign = self.book.run.campaign
-        calibration = await self._drive(calibrate(campaign.target, campaign.tenants[0]))
+        attempt = self.recalibrations + 1
+        calibration = await self._drive(calibrate(campaign.target, campaign.tenants[0], attempt))
         if calibration is None:
+            why = why_uncalibrated(self.book.judgements[-1])
             self.book.note(
-                Reason.CALIBRATION_FAILED,
-                "Token counts could not be calibrated from the target's answers, so no prompt length can be aimed at.",
+                Reason.CALIBRATION_FAILED, f"No prompt length can be aimed at, since token counts are not known: {why}"
             )
             raise _Halt
         return calibration

@@ -1,7 +1,8 @@
 """The demo: the incident's cluster must be found, the repaired one must be cleared."""
 
 import dataclasses
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
@@ -10,7 +11,15 @@ from prober.runner.ports import Telemetry
 from prober.service.lab_run import LabRun, perform
 from prober.telemetry.logs import Log
 
-SCENARIOS = ("baseline", "seed_and_probe", "limit_sweep")
+SCENARIOS = ("baseline", "limit_sweep")
+SETTINGS: Mapping[str, Any] = {
+    "baseline_tokens": 340_000,
+    "baseline_probes": 2,
+    "anchor_probes": 3,
+    "seed_tokens": 700_000,
+    "sweep_max_probes": 6,
+}
+"""As little as shows everything: one seeding that an over-limit probe can read, and the sweep's most telling points."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +29,11 @@ class Act:
     title: str
     scene: str
     expected: Outcome
+
+    @property
+    def lab_run(self) -> LabRun:
+        """What this act runs against which cluster."""
+        return LabRun(scene=self.scene, scenarios=SCENARIOS, settings=SETTINGS)
 
 
 ACTS = (
@@ -65,5 +79,5 @@ async def play(
     """
     for act in acts:
         yield act
-        report = await perform(LabRun(scene=act.scene, scenarios=SCENARIOS), log=log, watchers=watchers)
+        report = await perform(act.lab_run, log=log, watchers=watchers)
         yield Played(act=act, report=report)

@@ -21,6 +21,8 @@ WAITING_CLOCK = 1 / 150
 """For clusters that let a refused prompt hang for 300 virtual seconds, here two real ones."""
 
 _ONE_PROBE: Mapping[str, Any] = {"anchor_probes": 3, "over_limit_probes": 1}
+_TWO_PROBES: Mapping[str, Any] = {"over_limit_probes": 2}
+"""One page above the limit, then in the middle of the window, where the stale tail is long."""
 _TRUNCATES: Mapping[str, Any] = {"overlong": "truncate"}
 _ONE_POOL: Mapping[str, Any] = {"decode_pool_tokens": None}
 
@@ -78,9 +80,10 @@ _INCIDENT = Case(
     lab_run=LabRun(
         scene="incident",
         scenarios=SCENARIOS,
-        time_scale=1 / 50,
-        # Donors of half the limit are timed as they seed, so that no seeding of their own is needed.
-        settings={"seed_tokens": 0, "baseline_tokens": 340_000, "anchor_probes": 3, "over_limit_probes": 2},
+        time_scale=1 / 75,
+        # Donors of half the limit are timed as they seed, so that no seeding of their own is needed; five of them, as
+        # a busy machine makes some timings untrusted.
+        settings={"seed_tokens": 0, "baseline_tokens": 340_000, "anchor_probes": 5, "over_limit_probes": 2},
     ),
     outcome=Outcome.VIOLATION,
     reasons=(*_LEAKS, Reason.PREFILL_TOO_FAST),
@@ -120,9 +123,16 @@ CASES: tuple[Case, ...] = (
     _case("0.5.21, router cancels", "fixed", Outcome.CLEAN, _REFUSES),
     _case("0.5.21, aggregated", "aggregated", Outcome.CLEAN, _REFUSES, target=_ONE_POOL),
     _case(
-        "auto-truncate, as promised", "auto-truncate", Outcome.VIOLATION, (Reason.FOREIGN_CANARY,), target=_TRUNCATES
+        "auto-truncate, as promised",
+        "auto-truncate",
+        Outcome.VIOLATION,
+        (Reason.FOREIGN_CANARY,),
+        target=_TRUNCATES,
+        settings=_TWO_PROBES,
     ),
-    _case("auto-truncate, where a refusal is due", "auto-truncate", Outcome.VIOLATION, _LEAKS),
+    _case(
+        "auto-truncate, where a refusal is due", "auto-truncate", Outcome.VIOLATION, _LEAKS, settings=_TWO_PROBES
+    ),
     _case(
         "auto-truncate, transfer checksum", "auto-truncate-checksum", Outcome.INCONCLUSIVE, _FAILS, target=_TRUNCATES
     ),

@@ -31,7 +31,7 @@ from prober.telemetry.run_log import RunLog
 from prober.wiring.campaigns import connection_of
 from prober.wiring.system import RandomSerials, Switch, SystemClock
 
-COMPONENTS = ("ladder", "telemetry")
+COMPONENTS = ("ladder", "runner", "telemetry")
 """Parts of the prober, besides its detectors, that report internal errors."""
 
 ABANDONED_AFTER = dt.timedelta(hours=1)

@@ -41,7 +41,6 @@ TESTED_ELSEWHERE = {
     "lab/surfaces/exchange.py": "lab/surfaces/test_openai.py",
     "lab/surfaces/exposition.py": "lab/surfaces/test_inspection.py",
     "lab/surfaces/frames.py": "lab/surfaces/test_openai.py",
-    "lab/surfaces/generation.py": "lab/surfaces/test_openai.py",
     "lab/surfaces/openai_shape.py": "lab/surfaces/test_openai.py",
     "lab/surfaces/settings.py": "lab/test_server.py",
     "lab/surfaces/sglang_errors.py": "lab/surfaces/test_openai.py",
@@ -50,8 +49,6 @@ TESTED_ELSEWHERE = {
     "lab/surfaces/shape.py": "lab/surfaces/test_openai.py",
     "lab/surfaces/surface.py": "lab/surfaces/test_openai.py",
     "lab/surfaces/workers_ai_shape.py": "lab/surfaces/test_workers_ai.py",
-    # Rows are the ledger's wire format: every one is written and read back there, on both databases.
-    "store/rows.py": "store/test_ledger.py",
 }
 """Module -> tests that stand for it, where it has none of its own name."""
 
@@ -154,11 +151,14 @@ def test_every_test_states_its_requirement(path: pathlib.Path):
     assert silent == []
 
 
-def test_no_test_is_marked_as_failing():
-    """A test that may fail, or is left out, proves nothing."""
-    markers = ("xfail", "skip", "skipif", "importorskip")
-    pattern = re.compile(rf"\b(?:pytest|mark)\.(?:{'|'.join(markers)})\b")
+def test_no_test_is_left_out():
+    """A test that may fail proves nothing; one that cannot run here says why, from the two places that may."""
+    marks = re.compile(r"\b(?:xfail|skipif|importorskip|mark\.skip)\b")
+    calls = re.compile(r"\bpytest\.skip\(")
+    # Without IPv6, or (outside CI) without any PostgreSQL.
+    may_skip = {"lab/test_server.py", "support/postgres.py"}
+    sources = {name_of(path, "tests"): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    del sources["architecture/test_layout.py"]
 
-    found = {name_of(path, "tests") for path in (ROOT / "tests").rglob("*.py") if pattern.search(path.read_text())}
-
-    assert found == set()
+    assert {name for name, text in sources.items() if marks.search(text)} == set()
+    assert {name for name, text in sources.items() if calls.search(text)} <= may_skip

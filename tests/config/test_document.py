@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from prober.config.document import SyntaxProblemError, parse
-from prober.config.problems import TOP, Mark, dotted
+from prober.config.problems import TOP, Mark
 
 
 def test_scalars_follow_yaml_1_2():
@@ -57,12 +57,6 @@ def test_keys_that_are_no_scalars_are_a_problem():
     """Such a key has no name a path could show."""
     [problem] = parse("? [a]\n: 1\n").problems
     assert problem.message == "keys must be plain words"
-
-
-def test_paths_are_dotted():
-    """Keys are joined by dots, indices stand in brackets."""
-    assert dotted(("targets", "glm", "tenants", 0, "name")) == "targets.glm.tenants[0].name"
-    assert dotted(()) == ""
 
 
 PLAIN = st.recursive(

@@ -5,14 +5,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from prober.config.campaigns import campaign, credentials
 from prober.config.dump import dump
 from prober.config.loader import LoadedSettings, load_settings
-from prober.config.schema import Settings, TargetSettings, TenantSettings
-from prober.config.secret import MASK, Secret
-from prober.domain.errors import ConfigError
-from prober.domain.target import OverlongContract, PhysicalBound, TextForm
-from prober.domain.tenant import Tenant
+from prober.config.secret import MASK
 
 SECRET = "sk-live-9f8E7d6C5b4A"
 TEXT = f"""\
@@ -72,46 +67,3 @@ def test_dump_is_yaml_with_defaults_and_without_secrets(loaded: LoadedSettings):
     ]
     assert "ca_file" not in target
     assert list(content) == ["version", "key_file", "database", "targets"]
-
-
-def test_campaign_carries_every_setting_that_the_layers_below_know(loaded: LoadedSettings):
-    """No figure gets lost between the file and the run."""
-    built = campaign(loaded.settings, "glm")
-    target = built.target
-    assert (target.name, target.model, target.dialect, target.build) == ("glm", "glm-5.3", "openai-chat", "b7")
-    assert (target.context_tokens, target.prefill_pool_tokens, target.decode_pool_tokens) == (8192, 2048, 4096)
-    assert (target.overlong, target.text_form) == (OverlongContract.TRUNCATE, TextForm.NUMBERED_LINES)
-    assert (target.shared, target.thinking, target.temperature, target.hang_seconds) == (False, True, 0.5, 10.0)
-    assert target.page_tokens == 64
-    assert target.physical_bound == PhysicalBound(active_parameters=32e9, gpus=8, peak_flops_per_gpu=2e15)
-    assert built.tenants == (Tenant(name="alpha", number=7), Tenant(name="bravo", number=1))
-    assert built.scenarios == ("baseline",)
-    assert built.max_run_tokens == 99
-    assert (built.settings.over_limit_probes, built.settings.sweep_bisect) == (3, False)
-
-
-def test_credentials_are_looked_up_by_tenant(loaded: LoadedSettings):
-    """Each tenant has its own secret, still wrapped."""
-    found = credentials(loaded.settings, "glm")
-    assert {name: secret.reveal() for name, secret in found.items()} == {"alpha": SECRET, "bravo": f"{SECRET}-b"}
-    assert SECRET not in repr(found)
-
-
-def test_unknown_target_is_a_configuration_error(loaded: LoadedSettings):
-    """The message names the targets there are."""
-    with pytest.raises(ConfigError, match="no such target; the configuration has glm"):
-        campaign(loaded.settings, "kimi")
-
-
-def test_settings_that_skipped_the_loader_are_refused():
-    """A tenant without a number must not silently become tenant 0."""
-    target = TargetSettings(
-        url="https://api.example/v1",
-        dialect="d",
-        model="m",
-        context_tokens=8192,
-        tenants=(TenantSettings(name="alpha", credential=Secret(SECRET)),),
-    )
-    settings = Settings.model_construct(version=1, key_file=Path("x"), targets={"glm": target})
-    with pytest.raises(ConfigError, match="did not come from it"):
-        campaign(settings, "glm")

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from prober.domain.observation import Refusal, RefusalReason, Usage
 from prober.endpoint.frame import Frame
@@ -243,6 +245,20 @@ def test_requests_hold_what_every_judgement_relies_on():
         "max_tokens": 64,
         "stream": True,
     }
+
+
+@settings(derandomize=True, max_examples=100)
+@given(
+    text=st.text(st.characters(), max_size=40),
+    extra=st.dictionaries(st.text(max_size=5), st.sampled_from([1, '""', "", [{"content": ""}], {"": ""}]), max_size=3),
+    stream=st.booleans(),
+)
+def test_requests_are_those_of_the_standard_encoder(text: str, extra: dict[str, object], stream: bool):  # noqa: FBT001
+    """Whatever the prompt and the operator's own fields hold, the bytes are those of `json.dumps`."""
+    body = chat_request({"model": "glm"}, text, max_output_tokens=8, stream=stream, extra=extra)
+
+    expected = {"model": "glm", **extra, "messages": [{"role": "user", "content": text}], "max_tokens": 8}
+    assert body == json.dumps({**expected, "stream": stream}, separators=(",", ":")).encode()
 
 
 def test_the_cap_takes_the_name_that_the_operator_asks_for():

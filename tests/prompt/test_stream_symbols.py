@@ -40,7 +40,10 @@ def regained(letters: str) -> dict[int, int]:
 
 
 @settings(max_examples=150, derandomize=True)
-@given(st.lists(st.one_of(st.integers(0, 40), st.text("abcdefghijklmnopqrstuvwxyz", max_size=9)), max_size=12), st.randoms())
+@given(
+    st.lists(st.one_of(st.integers(0, 40), st.text("abcdefghijklmnopqrstuvwxyz", max_size=9)), max_size=12),
+    st.randoms(),
+)
 def test_every_run_of_seven_is_read(parts: list[int | str], rng: random.Random):
     """Runs of any length at any place are read exactly as the definition says; shorter ones may or may not be."""
     letters = "".join(p if isinstance(p, str) else "".join(rng.choices(WORDS, k=p)) for p in parts)

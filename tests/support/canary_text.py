@@ -14,7 +14,9 @@ from prober.prompt.keyring import Keyring
 KEYRING = Keyring.create(bytes(range(32)))
 
 
-def filler(canary: Canary, lines: list[int], *, keyring: Keyring = KEYRING, form: TextForm = TextForm.WORD_STREAM) -> str:
+def filler(
+    canary: Canary, lines: list[int], *, keyring: Keyring = KEYRING, form: TextForm = TextForm.WORD_STREAM
+) -> str:
     """Sections of filler in one piece."""
     module = word_stream if form is TextForm.WORD_STREAM else numbered_lines
     return b"".join(module.sections(keyring, canary, lines)).decode("ascii")
@@ -26,7 +28,7 @@ def prompt_of(
     """Prompt that is filler and nothing else."""
     return Prompt(
         canary=canary,
-        text=filler(canary, [lines], keyring=keyring, form=form),
+        text=filler(canary, [125] * (lines // 125) + [lines % 125], keyring=keyring, form=form),
         needles=(),
         filler_words=16 * lines,
         planned_tokens=None,

@@ -16,7 +16,7 @@ def document(name: str) -> str:
 
 def pages() -> list[str]:
     """Every Markdown document of the project, named from its root."""
-    top = [path for path in ROOT.glob("*.md")]
+    top = ROOT.glob("*.md")
     return sorted(str(path.relative_to(ROOT)) for path in (*top, *(ROOT / "docs").rglob("*.md")))
 
 

@@ -41,7 +41,7 @@ def detect_status_contract(evidence: Evidence) -> tuple[Finding, ...]:
     if evidence.answer in {Answer.SERVED_FULL, Answer.TRUNCATED, Answer.STARVED}:
         return (_served(evidence),)
     reason, words = _SILENT[evidence.answer]
-    message = f"{words}: whether {_size(evidence)} are served or refused as due was not seen."
+    message = f"{words}{_how(evidence)}{_unseen(evidence)}."
     return (_finding(evidence, Outcome.INCONCLUSIVE, reason, message),)
 
 
@@ -122,6 +122,20 @@ def _counted(evidence: Evidence) -> int | None:
         return None
     is_close = abs(refusal.stated_tokens - planned) <= evidence.prompt.token_tolerance
     return refusal.stated_tokens if is_close else None
+
+
+def _how(evidence: Evidence) -> str:
+    """Say what mends it: our own words on the failure, else the status."""
+    observation = evidence.observation
+    if observation.failure is not None and observation.failure_detail:
+        return f" ({observation.failure_detail})"
+    return "" if observation.status is None else f" (HTTP {observation.status})"
+
+
+def _unseen(evidence: Evidence) -> str:
+    """Say what therefore stays unknown; a prompt that nobody counted yet was not sent for its length."""
+    tokens = certain_tokens(evidence.prompt, evidence.observation.usage)
+    return "" if tokens is None else f": whether {tokens:,} prompt tokens are served or refused as due was not seen"
 
 
 def _size(evidence: Evidence) -> str:

@@ -121,6 +121,9 @@ def _part(place: str, part: object) -> str:
 
 
 def _text(place: str, text: str) -> str:
+    # Known without looking at each of its millions of characters, unlike what `encode` would say.
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

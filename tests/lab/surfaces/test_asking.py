@@ -103,6 +103,11 @@ def test_list_of_one_prompt_is_that_prompt():
     assert asked.messages == (("user", "x"),)
 
 
+def test_text_beyond_ascii_is_kept():
+    """Whole characters of any script pass."""
+    assert ask({"messages": [{"role": "user", "content": "漢 😀"}]}).messages == (("user", "漢 😀"),)
+
+
 def test_repr_shows_no_text():
     """A request's text is a customer's data and stays out of logs."""
     assert "secret" not in repr(ask({"messages": [{"role": "user", "content": "secret"}]}))

@@ -1,0 +1,26 @@
+"""Consoles whose reader may go away (`prober run | head`) without changing what the command concludes."""
+
+import os
+from typing import IO
+
+from rich.console import Console
+
+
+class _Console(Console):
+    """Goes quiet on a closed pipe. Rich's own would end the process with 1, which here means a violation."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        silence(self.file)
+
+
+def silence(stream: IO[str]) -> None:
+    """Let a stream's bytes vanish: Python flushes it once more when it ends, and that must not fail either."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """Open a console on standard output or standard error; nothing is coloured that the caller did not style."""
+    return _Console(stderr=stderr, highlight=False)

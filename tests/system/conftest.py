@@ -1,0 +1,24 @@
+import io
+import logging
+from pathlib import Path
+
+import pytest
+
+from prober.telemetry.logs import Log, LogFormat, open_log
+from prober.telemetry.redaction import Redactor
+from prober.wiring.system import SystemClock
+from tests.support.command import Workplace, workplace
+
+
+@pytest.fixture(scope="session")
+def quiet_log() -> Log:
+    """A log that nobody reads."""
+    return open_log(
+        io.StringIO(), form=LogFormat.JSON, redactor=Redactor(), now=SystemClock().now, level=logging.CRITICAL
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    """A folder to run the command in: key and database, no configuration yet."""
+    return workplace(tmp_path)
