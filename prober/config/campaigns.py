@@ -62,6 +62,7 @@ def _domain_target(name: str, target: TargetSettings) -> Target:
         overlong=target.overlong,
         shared=target.shared,
         text_form=target.text_form,
+        ask=target.ask,
         temperature=target.temperature,
         thinking=target.thinking,
         physical_bound=None if bound is None else PhysicalBound(**bound.model_dump()),

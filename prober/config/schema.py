@@ -10,7 +10,7 @@ from prober.config import rules
 from prober.config.secret import Secret
 from prober.domain.campaign import ScenarioSettings
 from prober.domain.canary import TENANT_BITS
-from prober.domain.target import OverlongContract, TextForm
+from prober.domain.target import Ask, OverlongContract, TextForm
 
 DEFAULT_DATABASE = "sqlite+aiosqlite:///prober.db"
 
@@ -102,6 +102,8 @@ class TargetSettings(Section):
     """Real customers are on it."""
     text_form: TextForm = TextForm.WORD_STREAM
     """Form of the canary text."""
+    ask: Ask = Ask.PHRASES_AND_COPY
+    """What prompts ask of the LLM."""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     """Sampling temperature of all probes."""
     thinking: bool = False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from prober.detect.counts import credible_cached_tokens
-from prober.detect.recall import RECALL_CUSUM, recall_trial
+from prober.detect.recall import RECALL_CUSUM, is_decisive_missed, is_proven, recall_trial
 from prober.domain.evidence import Answer, Evidence, History, Judgement
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
@@ -18,10 +18,16 @@ def advance(history: History, judgement: Judgement) -> History:
     evidence, reasons = judgement.evidence, frozenset(finding.reason for finding in judgement.findings)
     is_conclusive = judgement.outcome is not Outcome.INCONCLUSIVE and evidence.probe.role is not Role.CALIBRATION
     first_token = _sound_first_token(judgement)
+    has_failed = recall_trial(evidence)
+    trials = history.recall_trials + (has_failed is not None)
+    passes = history.recall_passes + (has_failed is not None and not is_decisive_missed(evidence))
     return History(
         anchors=_anchors(history.anchors, evidence, first_token),
         quickest_first_token=_least(history.quickest_first_token, first_token),
-        recall_score=_recall_score(history.recall_score, evidence),
+        recall_score=_recall_score(history, has_failed=has_failed),
+        recall_trials=trials,
+        recall_passes=passes,
+        is_recall_proven=history.is_recall_proven or is_proven(trials, passes),
         fast_probe_labels=_fast_probe_labels(history.fast_probe_labels, evidence.probe.label, reasons),
         cached_tokens_baseline=_cached_tokens_baseline(history.cached_tokens_baseline, evidence, reasons),
         models_reported=_models_reported(history.models_reported, evidence),
@@ -61,9 +67,11 @@ def _least(known: float | None, new: float | None) -> float | None:
     return min((seconds for seconds in (known, new) if seconds is not None), default=None)
 
 
-def _recall_score(score: float, evidence: Evidence) -> float:
-    has_failed = recall_trial(evidence)
-    return score if has_failed is None else RECALL_CUSUM.fold(score, has_failed=has_failed)
+def _recall_score(history: History, *, has_failed: bool | None) -> float:
+    """Misses from before the LLM showed that it can recall are no change."""
+    if has_failed is None or not history.is_recall_proven:
+        return history.recall_score
+    return RECALL_CUSUM.fold(history.recall_score, has_failed=has_failed)
 
 
 def _fast_probe_labels(labels: tuple[str, ...], label: str, reasons: frozenset[Reason]) -> tuple[str, ...]:

@@ -74,9 +74,10 @@ def settle(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, 
 
 
 def _axes(evidence: Evidence, findings: tuple[Finding, ...]) -> frozenset[Axis]:
-    """Axes that say something is wrong. A missed needle counts when the decisive one is missed."""
+    """Axes that say something is wrong. A missed needle counts when it is the decisive one and the LLM can recall."""
     axes = frozenset(axis for finding in findings if (axis := _axis(finding)) is not None)
-    return axes if is_decisive_missed(evidence) else axes - {Axis.RECALL}
+    is_telling = evidence.history.is_recall_proven and is_decisive_missed(evidence)
+    return axes if is_telling else axes - {Axis.RECALL}
 
 
 def _axis(finding: Finding) -> Axis | None:

@@ -10,6 +10,11 @@ RECALL_CUSUM = Cusum(honest_rate=0.05, broken_rate=0.9, threshold=math.log(1e4))
 """Trials fail when every needle is missing, the decisive END one included. Four failures in a row raise the alarm; a
 healthy target raises one in at least 10,000 trials even at 5 %, and honest LLMs miss one plain needle in 0.3-2 %."""
 
+LEAST_PASSES = 5
+LEAST_PASS_RATE = 0.8
+"""Positive control: honest LLMs that can do the task recall a literal needle in 98 % and more; one that recalls half of
+them passes five in a row in 3 % of runs."""
+
 _OUTPUT_TOKENS_PER_NEEDLE = 16
 """`The harbour phrase is a b c.` in any known tokenizer, with room."""
 
@@ -40,6 +45,11 @@ def recall_trial(evidence: Evidence) -> bool | None:
     if is_decisive_missed(evidence) and has_reasoned(evidence) and evidence.observation.finish_reason == "length":
         return None
     return evidence.reading.recall.is_all_missed
+
+
+def is_proven(trials: int, passes: int) -> bool:
+    """So many passed trials show that the LLM can do the task; a weak one's misses and inventions mean nothing."""
+    return passes >= LEAST_PASSES and passes >= LEAST_PASS_RATE * trials
 
 
 def has_reasoned(evidence: Evidence) -> bool:

@@ -58,6 +58,10 @@ class History:
     """Least first-token seconds of any sound answer, whatever its size: bounds what does not grow with the prompt."""
     recall_score: float = 0.0
     """CUSUM statistic of missed recalls, in nats."""
+    recall_trials: int = 0
+    recall_passes: int = 0
+    is_recall_proven: bool = False
+    """The LLM has shown in this run that it finds the decisive needle: only then does a missing one tell anything."""
     fast_probe_labels: tuple[str, ...] = ()
     """Labels of the unbroken latest streak of too-fast answers."""
     cached_tokens_baseline: int | None = None

@@ -4,7 +4,7 @@ import dataclasses
 import enum
 
 from prober.domain.canary import Canary
-from prober.domain.target import TextForm
+from prober.domain.target import Ask, TextForm
 from prober.domain.tenant import Tenant
 
 
@@ -74,6 +74,7 @@ class PromptSpec:
     filler_lines: int | None = None
     instruction_lines: int = 0
     form: TextForm = TextForm.WORD_STREAM
+    ask: Ask = Ask.PHRASES_AND_COPY
     rewrite_of: Canary | None = None
     pad_adjust: int = 0
 

@@ -25,6 +25,15 @@ class TextForm(enum.Enum):
     NUMBERED_LINES = "numbered_lines"
 
 
+class Ask(enum.Enum):
+    """What a prompt asks of the LLM; chosen per target by what the LLM can do."""
+
+    PHRASES_AND_COPY = "phrases_and_copy"
+    """Three phrases, from head, middle and end of the prompt, then an echo of 30 words."""
+    END_PHRASE = "end_phrase"
+    """The end's phrase alone, stated three times: for small LLMs (docs/engines.md has their recall)."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalBound:
     """Least time a prefill can take at the hardware's peak; a target's setting, unset by default.
@@ -56,6 +65,7 @@ class Target:
     shared: bool = True
     """Real customers are on it: one over-limit probe in flight, stop at the first confirmed violation."""
     text_form: TextForm = TextForm.WORD_STREAM
+    ask: Ask = Ask.PHRASES_AND_COPY
     temperature: float = 0.0
     thinking: bool = False
     """The LLM reasons before it answers: an answer used up by reasoning is starved, not wrong."""

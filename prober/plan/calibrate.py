@@ -10,8 +10,8 @@ from prober.plan.limits import reported_tokens
 from prober.prompt import tokens
 from prober.prompt.tokens import Calibration
 
-CALIBRATION_OUTPUT_TOKENS = 16
-"""The answer is of no interest; some engines refuse to generate fewer."""
+CALIBRATION_OUTPUT_TOKENS = 64
+"""Room for the needles: these first answers are also the positive control of the LLM's recall."""
 
 
 def calibrate(target: Target, tenant: Tenant, attempt: int = 1) -> Generator[Wave, WaveEvidence, Calibration | None]:
@@ -25,7 +25,7 @@ def calibrate(target: Target, tenant: Tenant, attempt: int = 1) -> Generator[Wav
     scenario = "calibration" if attempt == 1 else f"calibration-{attempt}"
     counts: list[int] = []
     model_reported: str | None = None
-    for number, spec in enumerate(tokens.calibration_specs(target.text_form), 1):
+    for number, spec in enumerate(tokens.calibration_specs(target.text_form, target.ask), 1):
         probe = Probe(
             label=f"{scenario}/{number:04d}",
             scenario="calibration",

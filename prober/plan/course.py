@@ -92,7 +92,7 @@ class Course:
             scenario=self.scenario,
             tenant=tenant,
             role=role,
-            prompt=PromptSpec(tokens=tokens, form=target.text_form),
+            prompt=PromptSpec(tokens=tokens, form=target.text_form, ask=target.ask),
             expectation=self._expect(tokens, settings.over_limit_max_output_tokens),
             max_output_tokens=settings.over_limit_max_output_tokens,
         )

@@ -3,17 +3,20 @@
 from prober.domain.canary import Canary
 from prober.domain.probe import PromptSpec
 from prober.domain.prompt import Needle, NeedlePosition, Prompt
-from prober.domain.target import TextForm
+from prober.domain.target import Ask, TextForm
 from prober.prompt import numbered_lines, word_stream
 from prober.prompt.keyed_words import keyed_words
 from prober.prompt.keyring import Keyring
 from prober.prompt.needles import needles_for, sentence
 from prober.prompt.sizing import Structure, predict, structure_of
 from prober.prompt.tokens import TOLERANCE_TOKENS, Calibration
-from prober.prompt.wording import INSTRUCTION_LINE, closing_question, first_line, pad_line
+from prober.prompt.wording import INSTRUCTION_LINE, closing_question, first_line, pad_line, repeat_question
 
 _FIRST_LINE_WORDS = 6
 """66 keyed bits from the second token on: no two prompts share a prefix that a cache could reuse."""
+
+_END_REPEATS = 3
+"""A 135M LLM recalls the phrase of its 550-token prompt in 10 of 10 when it stands three times, once in 9 of 12."""
 
 _INSTRUCTION = INSTRUCTION_LINE.encode("ascii")
 
@@ -22,7 +25,8 @@ def compose(spec: PromptSpec, canary: Canary, keyring: Keyring, calibration: Cal
     """Compose the text of one probe; the same arguments give the same text.
 
     Layout, every line newline-terminated: first line, HEAD needle, filler sections with an instruction line between
-    any two and the MIDDLE needle halfway, pad line, END needle, closing question. With `spec.tokens`, the count is
+    any two and the MIDDLE needle halfway, pad line, END needle, closing question. Only needles that are asked for are
+    told. With `spec.tokens`, the count is
     exact where the calibration is, and within `token_tolerance` elsewhere. With `spec.rewrite_of`, `canary` must be
     the same; size and calibration must be those of the earlier text, for only its pad words then differ.
 
@@ -36,8 +40,8 @@ def compose(spec: PromptSpec, canary: Canary, keyring: Keyring, calibration: Cal
     needles = needles_for(keyring, canary, tuple(NeedlePosition))
     return Prompt(
         canary=canary,
-        text=_text(spec.form, structure, canary, keyring, needles),
-        needles=needles,
+        text=_text(spec, structure, canary, keyring, needles),
+        needles=needles if spec.ask is Ask.PHRASES_AND_COPY else needles[-1:],
         filler_words=structure.filler_lines * _ITEMS_PER_LINE[spec.form],
         planned_tokens=None if spec.tokens is None or calibration is None else predict(spec, calibration),
         token_tolerance=TOLERANCE_TOKENS if calibration is None else calibration.tolerance(structure.filler_lines),
@@ -54,12 +58,16 @@ def section_sizes(structure: Structure) -> list[int]:
     return [least + (index < longer) for index in range(sections)]
 
 
-def _text(form: TextForm, structure: Structure, canary: Canary, keyring: Keyring, needles: tuple[Needle, ...]) -> str:
+def _text(spec: PromptSpec, structure: Structure, canary: Canary, keyring: Keyring, needles: tuple[Needle, ...]) -> str:
     head, middle, end = (sentence(needle).encode("ascii") for needle in needles)
     opening = first_line(keyed_words(keyring, canary, "first line", _FIRST_LINE_WORDS)).encode("ascii")
-    question = closing_question([needle.noun for needle in needles]).encode("ascii")
+    if spec.ask is Ask.PHRASES_AND_COPY:
+        question = closing_question([needle.noun for needle in needles]).encode("ascii")
+    else:
+        end *= _END_REPEATS
+        question = repeat_question(needles[-1].noun).encode("ascii")
     pieces = [opening, head]
-    pieces += _body(_filler(form, structure, canary, keyring), middle)
+    pieces += _body(_filler(spec.form, structure, canary, keyring), middle)
     pieces += [pad_line(structure.pad_words).encode("ascii"), end, question]
     # A million words are 5 MB, and at most two copies live at a time: a piece's bytes go once its text is there.
     pieces.reverse()

@@ -18,10 +18,10 @@ PAIRS: Final = SYMBOLS * SYMBOLS
 _NO_PAIRS: Final = np.empty(0, np.uint32)
 _SPARSE_LIMIT: Final = PAIRS // 32
 """Below so many pairs a sorted array is smaller than one bit for each of the 4,194,304."""
+_HIGHEST_BIT: Final = np.uint8(128)
 _LETTERS: Final = 26
 _REF: Final = re.compile(r"\[ref ((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})\]")
 _PIECE: Final = 1 << 18
-_WORDS_AT_ONCE: Final = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,18 +37,19 @@ class PairSet:
     def of(cls, parts: Iterable[npt.NDArray[np.uint32]]) -> "PairSet":
         """From pair numbers in any number of parts, repeats allowed."""
         few = [_NO_PAIRS]
-        present: npt.NDArray[np.bool_] | None = None
+        bits: npt.NDArray[np.uint8] | None = None
         for part in parts:
             few.append(part)
-            if present is None and sum(map(len, few)) >= _SPARSE_LIMIT:
-                present = np.zeros(PAIRS, np.bool_)
-            if present is not None:
-                present[np.concatenate(few)] = True
+            if bits is None and sum(map(len, few)) >= _SPARSE_LIMIT:
+                bits = np.zeros(PAIRS // 8, np.uint8)
+            if bits is not None:
+                pairs = np.concatenate(few)
+                np.bitwise_or.at(bits, pairs >> 3, _HIGHEST_BIT >> (pairs & 7).astype(np.uint8))
                 few.clear()
-        if present is None:
+        if bits is None:
             distinct = np.unique(np.concatenate(few))
             return cls(count=len(distinct), sorted_pairs=distinct, bits=None)
-        return cls(count=int(np.count_nonzero(present)), sorted_pairs=_NO_PAIRS, bits=np.packbits(present))
+        return cls(count=int(np.bitwise_count(bits).sum()), sorted_pairs=_NO_PAIRS, bits=bits)
 
     def contains(self, pairs: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Which of the pairs are in the set."""
@@ -73,26 +74,30 @@ class Donor:
     @classmethod
     def of(cls, prompt: Prompt, form: TextForm) -> "Donor":
         """Take a prompt's text apart."""
-        # Piece by piece: copies of a whole text of megabytes would outweigh the text itself.
-        words = np.concatenate([alphabet_words(visible_ascii(piece)) for piece in _pieces(prompt.text)])
         present = np.zeros(SYMBOLS, np.bool_)
-        present[words[words >= 0]] = True
+        pairs = PairSet.of(_pairs_by_piece(prompt.text, present))
         return cls(
             canary=prompt.canary,
             form=form,
-            pairs=PairSet.of(pairs_of(words[i : i + _WORDS_AT_ONCE + 1]) for i in range(0, len(words), _WORDS_AT_ONCE)),
+            pairs=pairs,
             words=present,
             codes=tuple(dict.fromkeys(code.replace("-", "") for code in _REF.findall(prompt.text))),
         )
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Cut a prompt where a line ends."""
+def _pairs_by_piece(text: str, present: npt.NDArray[np.bool_]) -> Iterator[npt.NDArray[np.uint32]]:
+    """Pairs of a prompt, cut where lines end; notes in `present` which words stand in it.
+
+    Copies of a whole text of megabytes would outweigh the text itself.
+    """
+    last = np.empty(0, np.int16)
     start = 0
-    while start <= len(text):
-        end = text.find("\n", start + _PIECE) + 1 or len(text) + 1
-        yield text[start:end]
-        start = end
+    while start < len(text):
+        end = text.find("\n", start + _PIECE) + 1 or len(text)
+        words = np.concatenate((last, alphabet_words(visible_ascii(text[start:end]))))
+        present[words[words >= 0]] = True
+        yield pairs_of(words)
+        last, start = words[-1:], end
 
 
 def pairs_of(words: npt.NDArray[np.int16]) -> npt.NDArray[np.uint32]:

@@ -20,7 +20,7 @@ _LINE_BREAK_HYPHEN: Final = re.compile(r"[-\u2010\u2011]\s*\n\s*")
 _CODE: Final = re.compile(r"\b[0-9a-z]{4}(?:-[0-9a-z]{1,4})+\b")
 _ESCAPE: Final = re.compile(r"\\(?:u[0-9a-f]{4}|[nrt])")
 _UNSPACED: Final = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
-_WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+")
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 """Scripts without spaces (Thai, Lao, kana, Han) count a word per character."""
 
 
@@ -82,7 +82,8 @@ def _is_novel(before: _Kind, kind: _Kind, after: _Kind) -> bool:
 def _words(text: str) -> list[str]:
     plain = _ESCAPE.sub(" ", unicodedata.normalize("NFKC", text).lower())
     plain = _LINE_BREAK_HYPHEN.sub("", plain)
-    plain = "".join(character for character in plain if unicodedata.category(character) != "Cf")
+    if not plain.isascii():
+        plain = "".join(character for character in plain if unicodedata.category(character) != "Cf")
     plain = _CODE.sub(_without_code, plain)
     return [word for word in _WORD.findall(plain) if word.isalpha()]
 

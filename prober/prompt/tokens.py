@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from prober.domain.probe import PromptSpec
-from prober.domain.target import TextForm
+from prober.domain.target import Ask, TextForm
 from prober.prompt.word_stream import SECTION_LINES
 
 SMALLEST_LINES = 4
@@ -84,7 +84,7 @@ class Calibration:
         return TOLERANCE_TOKENS + math.ceil(_SIGMAS * sigma)
 
 
-def calibration_specs(form: TextForm) -> tuple[PromptSpec, ...]:
+def calibration_specs(form: TextForm, ask: Ask = Ask.PHRASES_AND_COPY) -> tuple[PromptSpec, ...]:
     """Plan the calibration calls, one canary each: more calls than unknowns, so that they can disagree."""
     long = _LONG_LINES[form]
     middle = (long + _SHORT_LINES) // 2
@@ -99,7 +99,8 @@ def calibration_specs(form: TextForm) -> tuple[PromptSpec, ...]:
         (long, 3),
     )
     return tuple(
-        PromptSpec(filler_lines=lines, instruction_lines=instructions, form=form) for lines, instructions in structures
+        PromptSpec(filler_lines=lines, instruction_lines=instructions, form=form, ask=ask)
+        for lines, instructions in structures
     )
 
 

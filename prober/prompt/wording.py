@@ -43,6 +43,11 @@ def closing_question(nouns: Sequence[str]) -> str:
     return f"Reply with {listed}, then copy the last 30 words of the document.\n"
 
 
+def repeat_question(noun: str) -> str:
+    """Ask for one phrase, in the form that small LLMs follow best."""
+    return f"Repeat the {noun} phrase.\n"
+
+
 def pad_line(words: int) -> str:
     """Count `words` + 1 tokens, for at least one word."""
     return PAD_WORD * words + "\n"
@@ -54,6 +59,7 @@ def _vocabulary() -> frozenset[str]:
         first_line(()),
         needle_sentence(nouns[0], ()),
         closing_question(nouns),
+        repeat_question(nouns[0]),
         INSTRUCTION_LINE,
         PAD_WORD,
         _CONNECTIVES,

@@ -317,6 +317,7 @@ FULL: dict[str, object] = {
             "overlong": "reject",
             "shared": True,
             "text_form": "word_stream",
+            "ask": "end_phrase",
             "temperature": 0,
             "thinking": False,
             "physical_bound": {"active_parameters": 1e9, "gpus": 8, "peak_flops_per_gpu": 1e15, "time_scale": 1},

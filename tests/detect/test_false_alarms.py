@@ -140,7 +140,7 @@ def test_the_same_noise_on_a_target_that_skips_its_prefill_is_found():
     """The alarms can ring: fixed cost and a queue instead of the prefill, every needle missed, from the first probe."""
     rng = random.Random(12)
     target = a_target(prefill_pool_tokens=None)
-    history = History()
+    history = History(is_recall_proven=True)
     for _ in range(5):
         history = advance(history, judge(honest(rng, target, 262_144, Role.ANCHOR, history, NOISE)))
     caught = 0

@@ -13,6 +13,7 @@ from prober.domain.outcome import Outcome
 from prober.domain.probe import PromptSpec, Role
 from prober.domain.reading import Reading
 from tests.support.evidence import (
+    ALL_FOUND,
     ALL_MISSED,
     DONOR,
     END_MISSED,
@@ -120,6 +121,9 @@ def test_the_streak_of_fast_answers_is_broken_by_a_plausible_one_only(
     assert history.fast_probe_labels == labels
 
 
+PROVEN = History(recall_score=2.0, recall_trials=5, recall_passes=5, is_recall_proven=True)
+
+
 @pytest.mark.parametrize(
     ("reading", "score"),
     [
@@ -130,7 +134,7 @@ def test_the_streak_of_fast_answers_is_broken_by_a_plausible_one_only(
 )
 def test_the_change_score_folds_fair_trials_only(reading: Reading, score: float):
     """A refusal leaves it as it is."""
-    assert advance(History(recall_score=2.0), a_judgement(an_evidence(reading=reading))).recall_score == score
+    assert advance(PROVEN, a_judgement(an_evidence(reading=reading))).recall_score == score
 
 
 @pytest.mark.parametrize(
@@ -179,3 +183,29 @@ def test_the_argument_is_left_as_it_was():
     before = History(anchors={300_000: (30.0,)})
     advance(before, a_judgement(an_evidence(probe=ANCHOR, target=a_target())))
     assert before == History(anchors={300_000: (30.0,)})
+
+
+@pytest.mark.parametrize(
+    ("passes", "misses", "is_proven"), [(4, 0, False), (5, 0, True), (5, 1, True), (5, 2, False), (8, 2, True)]
+)
+def test_recall_is_proven_by_five_passes_of_at_most_a_fifth_missed(passes: int, misses: int, *, is_proven: bool):
+    """Misses come first here, so that the last pass decides."""
+    history = History()
+    for recall in [ALL_MISSED] * misses + [ALL_FOUND] * passes:
+        history = advance(history, a_judgement(an_evidence(reading=a_reading(recall=recall))))
+
+    assert history.is_recall_proven is is_proven
+
+
+def test_a_proof_of_recall_lasts():
+    """A target that fails later is what the proof is for; misses before it do not count as change."""
+    missed = a_judgement(an_evidence(reading=a_reading(recall=ALL_MISSED)))
+    history = advance(History(), missed)
+    assert history.recall_score == 0.0
+
+    history = advance(PROVEN, missed)
+    for _ in range(20):
+        history = advance(history, missed)
+
+    assert history.is_recall_proven
+    assert history.recall_score > RECALL_CUSUM.threshold

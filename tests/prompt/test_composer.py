@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prober.domain.canary import Canary
 from prober.domain.probe import PromptSpec
 from prober.domain.prompt import NeedlePosition
-from prober.domain.target import TextForm
+from prober.domain.target import Ask, TextForm
 from prober.prompt import sizing
 from prober.prompt.composer import compose, section_sizes
 from prober.prompt.keyring import Keyring
@@ -38,6 +38,28 @@ CALIBRATIONS = {name: calibrated(TextForm.WORD_STREAM, count) for name, count in
 def test_uniform_words_calibrate_exactly(name: str):
     """Where every word behind a space costs the same, the calibration is exact, even if bare words differ."""
     assert CALIBRATIONS[name].is_exact
+
+
+@pytest.mark.parametrize("name", UNIFORM)
+def test_prompts_for_small_llms_count_exactly_too(name: str):
+    """The other ask has costs of its own, which its own calibration calls learn."""
+    count_tokens = UNIFORM[name]
+    specs = calibration_specs(TextForm.WORD_STREAM, Ask.END_PHRASE)
+    texts = [compose(spec, Canary.of(3, 0, 900 + i), KEYRING, None).text for i, spec in enumerate(specs)]
+    calibration = calibrate(TextForm.WORD_STREAM, [count_tokens(text) for text in texts])
+    prompt = compose(PromptSpec(tokens=5_000, ask=Ask.END_PHRASE), CANARY, KEYRING, calibration)
+
+    assert calibration.is_exact
+    assert count_tokens(prompt.text) == 5_000
+
+
+def test_a_small_llm_is_asked_for_the_end_alone():
+    """Its one needle stands three times, and no other is asked for or told."""
+    prompt = compose(PromptSpec(filler_lines=8, ask=Ask.END_PHRASE), CANARY, KEYRING, None)
+    (needle,) = prompt.needles
+
+    assert needle.position is NeedlePosition.END
+    assert prompt.text.endswith(sentence(needle) * 3 + "Repeat the lantern phrase.\n")
 
 
 @pytest.mark.parametrize("name", UNIFORM)

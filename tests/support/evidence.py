@@ -94,7 +94,7 @@ def an_evidence(**changes: object) -> Evidence:
         "observation": an_observation(usage=Usage(prompt_tokens=reported, completion_tokens=60)),
         "answer": Answer.SERVED_FULL,
         "reading": a_reading(),
-        "history": History(),
+        "history": History(is_recall_proven=True),
     }
     return Evidence(**{**parts, **changes})
 
@@ -209,6 +209,7 @@ histories = st.builds(
     anchors=st.sampled_from(({}, {200_000: (18.0, 19.0, 18.5)}, {200_000: (18.0,)})),
     quickest_first_token=_SECONDS,
     recall_score=st.floats(-3, 12),
+    is_recall_proven=st.booleans(),
     fast_probe_labels=st.sampled_from(((), ("seed_and_probe/0009",))),
     cached_tokens_baseline=st.none() | st.integers(0, 1000),
     models_reported=st.sampled_from(((), ("m",))),

@@ -57,3 +57,9 @@ def anchors(text: str) -> set[str]:
     """Anchors that GitHub gives the headings."""
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def outcomes_of_reasons(text: str) -> dict[str, set[str]]:
+    """Outcomes that docs/reasons.md gives each reason."""
+    found = re.findall(r"^### `(\w+)`\n\nOutcomes: ([A-Z, ]+)\.$", text, re.MULTILINE)
+    return {reason: set(outcomes.split(", ")) for reason, outcomes in found}

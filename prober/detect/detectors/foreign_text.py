@@ -19,10 +19,13 @@ def detect_foreign_text(evidence: Evidence) -> tuple[Finding, ...]:
     """Warn (SUSPECT) when a whole answer is mostly novel words and the END needle is missing.
 
     The prompt asks for needles and a copy of filler: honest answers are closed-world. Known honest exceptions stay
-    silent: refusals, reasoning (free wording), and truncated prompts, whose closing question was cut off.
+    silent: refusals, reasoning (free wording), truncated prompts, whose closing question was cut off, and LLMs that
+    have not passed the positive control of recall: they invent.
     """
     reading = evidence.reading
     if evidence.answer is not Answer.SERVED_FULL or reading.is_refusal_like or has_reasoned(evidence):
+        return ()
+    if not evidence.history.is_recall_proven:
         return ()
     is_mostly_novel = reading.words >= LEAST_WORDS and reading.novelty >= LEAST_NOVELTY
     is_long_run = reading.words < LEAST_WORDS and reading.longest_novel_run >= LEAST_RUN

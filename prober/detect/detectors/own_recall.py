@@ -13,7 +13,7 @@ def detect_own_recall(evidence: Evidence) -> tuple[Finding, ...]:
     """Judge the needles of a whole, served answer; the END one decides.
 
     Honest LLMs miss now and then, so that one miss tells nothing (INCONCLUSIVE); a run of them crosses the CUSUM
-    (SUSPECT). Nothing is said of answers that are no fair trial.
+    (SUSPECT), if the LLM passed its positive control before. Nothing is said of answers that are no fair trial.
     """
     if not is_fair(evidence):
         return ()
@@ -23,6 +23,11 @@ def detect_own_recall(evidence: Evidence) -> tuple[Finding, ...]:
     if evidence.reading.is_refusal_like:
         message = f"The answer reads like a refusal by the LLM and holds no needle at: {missed}."
         return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM, message),)
+    if not evidence.history.is_recall_proven:
+        message = (
+            f"The answer misses its own needles at: {missed}; the LLM has not shown in this run that it can recall."
+        )
+        return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED, message),)
     if recall_trial(evidence):
         score = RECALL_CUSUM.fold(evidence.history.recall_score, has_failed=True)
         if RECALL_CUSUM.has_crossed(score):

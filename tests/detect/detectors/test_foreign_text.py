@@ -3,7 +3,7 @@
 import pytest
 
 from prober.detect.detectors.foreign_text import detect_foreign_text
-from prober.domain.evidence import Answer
+from prober.domain.evidence import Answer, History
 from prober.domain.finding import Reason
 from prober.domain.observation import Observation
 from prober.domain.outcome import Outcome
@@ -17,6 +17,8 @@ def judge(
     answer: Answer = Answer.SERVED_FULL,
     target: Target | None = None,
     observation: Observation = None,
+    *,
+    is_recall_proven: bool = True,
     **reading: object,
 ):
     """Judge a reading that is novel but for the changes."""
@@ -26,6 +28,7 @@ def judge(
             target=target or a_target(),
             observation=observation or an_observation(),
             reading=a_reading(**{**NOVEL, **reading}),
+            history=History(is_recall_proven=is_recall_proven),
         )
     )
 
@@ -50,6 +53,7 @@ def test_mostly_novel_answers_warn(words: int, novel: int, run: int, *, is_suspe
     "case",
     [
         {"recall": ALL_FOUND},
+        {"is_recall_proven": False},
         {"is_refusal_like": True},
         {"target": a_target(thinking=True)},
         {"observation": an_observation(reasoning_characters=200)},

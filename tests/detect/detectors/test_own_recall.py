@@ -46,7 +46,9 @@ def test_the_end_needle_decides_and_only_a_run_of_misses_warns(
 ):
     """One miss is what honest LLMs do; a refusal explains it; a crossed change score does not."""
     reading = a_reading(recall=recall, is_refusal_like=refuses)
-    (finding,) = detect_own_recall(an_evidence(reading=reading, history=History(recall_score=score)))
+    (finding,) = detect_own_recall(
+        an_evidence(reading=reading, history=History(recall_score=score, is_recall_proven=True))
+    )
     assert (finding.outcome, finding.reason) == (outcome, reason)
 
 
@@ -72,7 +74,16 @@ def test_reasoning_that_ran_out_never_collapses():
         target=a_target(thinking=True),
         observation=an_observation(finish_reason="length"),
         reading=a_reading(recall=ALL_MISSED),
-        history=History(recall_score=ALMOST),
+        history=History(recall_score=ALMOST, is_recall_proven=True),
     )
     (finding,) = detect_own_recall(evidence)
     assert (finding.outcome, finding.reason) == (Outcome.INCONCLUSIVE, Reason.RECALL_MISSED)
+
+
+def test_an_llm_that_never_recalled_cannot_collapse():
+    """Without its positive control a missing needle is not judged, however often it is missed."""
+    history = History(recall_score=ALMOST, recall_trials=30, recall_passes=4)
+    (finding,) = detect_own_recall(an_evidence(reading=a_reading(recall=ALL_MISSED), history=history))
+
+    assert (finding.outcome, finding.reason) == (Outcome.INCONCLUSIVE, Reason.RECALL_MISSED)
+    assert "has not shown" in finding.message
