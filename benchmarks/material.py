@@ -3,7 +3,7 @@
 import functools
 import itertools
 
-from prober.domain.canary import Canary
+from prober.domain.canary import SERIAL_BITS, Canary
 from prober.domain.probe import ConnectionPolicy, Expectation, Probe, PromptSpec, Role
 from prober.domain.prompt import Prompt
 from prober.domain.target import Target, TextForm
@@ -27,7 +27,8 @@ CALIBRATIONS = {
     for form, line_tokens in ((TextForm.WORD_STREAM, 17), (TextForm.NUMBERED_LINES, 30))
 }
 """Tokens as the lab and most tokenizers count them."""
-_serials = itertools.count(1)
+_serials = (number * 2_654_435_761 % (1 << SERIAL_BITS) for number in itertools.count(1))
+"""Spread like drawn ones."""
 
 
 def prompt_of(tokens: int, form: TextForm = TextForm.WORD_STREAM) -> Prompt:

@@ -25,8 +25,14 @@ def is_fair(evidence: Evidence) -> bool:
     return (
         bool(asked)
         and evidence.answer is Answer.SERVED_FULL
-        and evidence.probe.max_output_tokens >= _OUTPUT_TOKENS_PER_NEEDLE * len(asked)
+        and _output_room(evidence) >= _OUTPUT_TOKENS_PER_NEEDLE * len(asked)
     )
+
+
+def _output_room(evidence: Evidence) -> int:
+    """Tokens the answer could have; engines cut it where prompt and answer together pass the context window."""
+    used = evidence.observation.usage.prompt_tokens or evidence.prompt.planned_tokens or 0
+    return min(evidence.probe.max_output_tokens, evidence.target.context_tokens - used)
 
 
 def is_decisive_missed(evidence: Evidence) -> bool:

@@ -1,14 +1,14 @@
 """Sends probes over HTTP: the runner's Endpoint port."""
 
 import asyncio
-import re
+import dataclasses
 import uuid
 from collections.abc import Callable, Mapping
 
 import httpx
 
 from prober.domain.errors import ConfigError, ProberError
-from prober.domain.observation import FailureKind, Observation, Usage
+from prober.domain.observation import FailureKind, Observation, Refusal, Usage
 from prober.domain.probe import ConnectionPolicy, Probe
 from prober.domain.prompt import Prompt
 from prober.domain.target import Target
@@ -17,6 +17,7 @@ from prober.endpoint.connection import Connections, Lease
 from prober.endpoint.dialects.dialect import Dialect
 from prober.endpoint.exchange import Bounds, Exchange
 from prober.endpoint.json_string import SLICE_CHARACTERS
+from prober.endpoint.labels import Blinds, label
 from prober.endpoint.lag import LagSampler
 from prober.endpoint.pacing import TenantPacing
 from prober.endpoint.settings import ConnectionSettings, check_header
@@ -37,9 +38,7 @@ _EVIDENCE_HEADERS = frozenset(
     }
 )
 _EVIDENCE_PREFIX = "x-litellm-"
-_EVIDENCE_VALUE_CHARACTERS = 200
 _EVIDENCE_HEADER_COUNT = 40
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 
 def _random_request_id() -> str:
@@ -75,6 +74,7 @@ class HttpEndpoint:
         self._connections = Connections(settings)
         self._pacing: dict[str, TenantPacing] = {}
         self._lag = LagSampler(clock)
+        self._blinds = Blinds([*credentials.values(), *settings.extra_headers.values()])
         self._encoding = asyncio.Lock()
         hang_seconds = settings.hang_seconds
         self._bounds = Bounds(
@@ -149,21 +149,24 @@ class HttpEndpoint:
             status=exchange.status,
             failure=exchange.failure,
             failure_detail=exchange.failure_detail,
-            refusal=exchange.refusal,
+            refusal=self._blinded(exchange.refusal),
             text="" if answer is None else answer.text,
             reasoning="" if answer is None else answer.reasoning,
-            finish_reason=None if answer is None else answer.finish_reason,
+            finish_reason=None if answer is None else self._blinds.over_any(answer.finish_reason),
             usage=Usage() if answer is None else answer.usage,
             timeline=timeline,
-            response_id=None if answer is None else answer.response_id,
-            model_reported=None if answer is None else answer.model,
-            evidence_headers=_evidence(exchange.headers),
+            response_id=None if answer is None else self._blinds.over_any(answer.response_id),
+            model_reported=None if answer is None else self._blinds.over_any(answer.model),
+            evidence_headers=_evidence(exchange.headers, self._blinds),
             is_stream=answer is not None and answer.shape is Shape.STREAM,
             is_terminated=answer is not None and answer.is_terminated,
             token_frames=0 if answer is None else answer.token_frames,
             bad_frames=0 if answer is None else answer.bad_frames,
             bytes_received=exchange.bytes_received,
         )
+
+    def _blinded(self, refusal: Refusal | None) -> Refusal | None:
+        return None if refusal is None else dataclasses.replace(refusal, code=self._blinds.over(refusal.code))
 
     def _headers(self, probe: Probe, request_id: str) -> dict[str, str]:
         headers = {
@@ -195,11 +198,16 @@ def _internal(clock: Clock, error: Exception) -> Observation:
     return Observation(sent_at=clock.now(), failure=FailureKind.INTERNAL, failure_detail=detail)
 
 
-def _evidence(headers: Mapping[str, str]) -> dict[str, str]:
-    """Allow-listed headers, bounded and printable."""
+def _evidence(headers: Mapping[str, str], blinds: Blinds) -> dict[str, str]:
+    """Allow-listed headers, their values as labels."""
     allowed = (
-        (name, _UNPRINTABLE.sub("?", value)[:_EVIDENCE_VALUE_CHARACTERS])
+        (blinds.over(label(name)), blinds.over(label(_first_part(value))))
         for name, value in headers.items()
-        if name in _EVIDENCE_HEADERS or name.startswith(_EVIDENCE_PREFIX)
+        if value.strip() and (name in _EVIDENCE_HEADERS or name.startswith(_EVIDENCE_PREFIX))
     )
     return {name: value for (name, value), _ in zip(allowed, range(_EVIDENCE_HEADER_COUNT), strict=False)}
+
+
+def _first_part(value: str) -> str:
+    """A value without its parameters: `text/event-stream; charset=utf-8`."""
+    return value.split(";", 1)[0].strip()

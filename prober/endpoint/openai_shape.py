@@ -13,7 +13,6 @@ from prober.endpoint.refusals import classify
 from prober.endpoint.tolerant_json import as_flat_text, as_items, as_label, as_map, as_text, decode
 from prober.endpoint.usage_shape import read_usage
 
-_LABEL_LENGTH = 200
 _OK = 200
 _DONE = b"[DONE]"
 _NOT_SERVED = frozenset({"abort", "error"})
@@ -107,15 +106,15 @@ def completion(document: object, *, in_stream: bool = False) -> Frame:
     messages = [_message(choice) for choice in choices]
     tools = "".join([_tool_text(message) for message in messages])
     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), None)
-    finish_reason = as_label(as_map(finish).get("type") if isinstance(finish, dict) else finish, _LABEL_LENGTH)
+    finish_reason = as_label(as_map(finish).get("type") if isinstance(finish, dict) else finish)
     return Frame(
         content="".join([_content(message) for message in messages]) + tools,
         reasoning="".join([_reasoning(message) for message in messages]),
         tool=bool(tools),
         finish_reason=finish_reason,
         usage=read_usage(fields),
-        response_id=as_label(fields.get("id"), _LABEL_LENGTH),
-        model=as_label(fields.get("model"), _LABEL_LENGTH),
+        response_id=as_label(fields.get("id")),
+        model=as_label(fields.get("model")),
         refusal=_broken_off(finish_reason, finish, in_stream=in_stream),
     )
 

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from prober.endpoint.labels import label
+
 _MAX_COUNT = 10**12
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_.:/@+-]")
 
 
 def decode(data: bytes) -> object:
@@ -57,8 +58,6 @@ def as_flat_text(value: object) -> str:
         return ""
 
 
-def as_label(value: object, limit: int) -> str | None:
-    """An identifier for records: at most `limit` characters, others than `A-Za-z0-9_.:/@+-` dropped; None if empty."""
-    if not isinstance(value, str):
-        return None
-    return _NOT_IN_LABELS.sub("", value[: 2 * limit])[:limit] or None
+def as_label(value: object) -> str | None:
+    """An identifier for records, or the hash of what is none (`labels.label`); None if it is no text or blank."""
+    return label(value) if isinstance(value, str) and value.strip() else None

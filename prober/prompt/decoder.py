@@ -1,17 +1,19 @@
 """Recognises canary text of any prompt sent under a keyring, with no look-up: tier CODE of both text forms."""
 
 import dataclasses
+import functools
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from prober.domain.canary import EPOCH_BITS, Canary
+from prober.domain.canary import Canary
 from prober.domain.target import TextForm
 from prober.prompt import line_code, line_scan, stream_code
-from prober.prompt.alphabet import SYMBOL_BITS, SYMBOLS, WORD_LETTERS
+from prober.prompt.alphabet import WORD_LETTERS
 from prober.prompt.keyring import Keyring
 from prober.prompt.normalised import letters_of, visible_ascii
+from prober.prompt.stream_scan import StreamScan
 from prober.prompt.stream_symbols import Symbols, symbols_of
 
 WINDOW_WORDS: Final = stream_code.PERIOD + stream_code.SYNC_WORDS
@@ -65,7 +67,7 @@ def decode(text: str, keyring: Keyring) -> Decoding:
     starts = symbols.windows(stream_code.PERIOD)
     codes, code_candidates = _line_windows(visible, keyring)
     return Decoding(
-        windows=(*_stream_windows(letters, symbols, starts, keyring), *codes),
+        windows=(*_joined(letters, symbols, starts, StreamScan(symbols, starts, keyring)), *codes),
         stream_candidates=len(starts),
         code_candidates=code_candidates,
         letters=letters,
@@ -75,56 +77,10 @@ def decode(text: str, keyring: Keyring) -> Decoding:
 
 # --- word stream ----------------------------------------------------------------------------------------------------
 
-_EPOCH_SHIFT = SYMBOL_BITS - EPOCH_BITS
 
-
-def _stream_windows(letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int64], keyring: Keyring) -> list[Window]:
-    """Verify each nine-symbol window in each of nine rotations, then join neighbours of one canary."""
-    known_epoch = np.isin(np.arange(SYMBOLS) >> _EPOCH_SHIFT, keyring.epochs())
-    data = symbols.data.astype(np.int64)
-    column = [data[starts + i] for i in range(stream_code.PERIOD)]
-    trials = []
-    for rotation in range(stream_code.PERIOD):
-        turned = column[rotation:] + column[:rotation]
-        # The epoch drops 31 of 32 wrong rotations before anything is computed for them.
-        rows = np.flatnonzero(known_epoch[turned[stream_code.IDENTITY_SYMBOLS - 1]])
-        picked = [symbol[rows] for symbol in turned]
-        identity = _packed(picked[: stream_code.IDENTITY_SYMBOLS])
-        tag = _packed(picked[stream_code.IDENTITY_SYMBOLS : stream_code.POSITION])
-        trials.append((rows, identity, tag, picked[stream_code.POSITION]))
-    rows, identity, tag, block = (np.concatenate(part) for part in zip(*trials, strict=True))
-    right = np.flatnonzero(_has_tag(identity, tag, keyring))
-    places = rows[right]
-    identities, blocks = np.full(len(starts), -1, np.int64), np.zeros(len(starts), np.int64)
-    identities[places] = identity[right]
-    blocks[places] = block[right]
-    return _joined(letters, symbols, starts, identities, blocks)
-
-
-def _packed(symbols: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """Symbols as one number, the first one lowest."""
-    packed = symbols[-1]
-    for symbol in symbols[-2::-1]:
-        packed = packed << SYMBOL_BITS | symbol
-    return packed
-
-
-def _has_tag(identity: npt.NDArray[np.int64], tag: npt.NDArray[np.int64], keyring: Keyring) -> npt.NDArray[np.bool_]:
-    """Which identities carry their true tag."""
-    distinct, member = np.unique(identity, return_inverse=True)
-    tags = np.array(stream_code.tag_numbers(keyring, distinct.tolist()), np.int64)
-    right: npt.NDArray[np.bool_] = tags[member] == tag
-    return right
-
-
-def _joined(
-    letters: bytes,
-    symbols: Symbols,
-    starts: npt.NDArray[np.int64],
-    identities: npt.NDArray[np.int64],
-    blocks: npt.NDArray[np.int64],
-) -> list[Window]:
+def _joined(letters: bytes, symbols: Symbols, starts: npt.NDArray[np.int64], scanned: StreamScan) -> list[Window]:
     """One Window per stretch of neighbouring windows with the same identity."""
+    identities, blocks = scanned.identities, scanned.blocks
     hits = np.flatnonzero(identities >= 0)
     apart = np.flatnonzero((np.diff(starts[hits]) != 1) | (np.diff(identities[hits]) != 0))
     firsts = hits[np.concatenate(([0], apart + 1))] if len(hits) else hits
@@ -153,7 +109,9 @@ def _joined(
 
 def _line_windows(visible: bytes, keyring: Keyring) -> tuple[list[Window], int]:
     """Windows of line codes in text order, and the number of candidates tried."""
-    found, tried = line_scan.find_codes(visible, lambda characters: _line_window(characters, keyring))
+    # A probe's codes repeat every 256 lines.
+    window_of = functools.cache(functools.partial(_line_window, keyring=keyring))
+    found, tried = line_scan.find_codes(visible, window_of)
     return [found[start] for start in sorted(found)], tried
 
 

@@ -16,6 +16,7 @@ _LONGEST_STEP: Final = 2 * GROUP_CHARACTERS
 """Characters from one group's start to the next: its own four, and one to four separators."""
 _REF: Final = b"ref"
 _AFTER_REF: Final = re.compile(rb"ref[^0-9a-z]{0,4}((?:[0-9a-z][^0-9a-z]{0,4}){15}[0-9a-z])")
+_LONGEST_AFTER_REF: Final = len(_REF) + CODE_CHARACTERS * (1 + 4)
 _SEPARATORS: Final = re.compile(rb"[^0-9a-z]+")
 _DIGITS_WITHOUT_GROUPS: Final = 2
 
@@ -70,11 +71,11 @@ def find_codes(visible: bytes, read: Callable[[bytes], _Read | None]) -> tuple[d
         if _has_digits(characters):
             attempt(start, characters)
     for place in _places(visible, _REF):
-        if tried.isdisjoint(range(place + len(_REF), place + len(_REF) + 5)) and (
-            match := _AFTER_REF.match(visible, place)
-        ):
-            characters = _SEPARATORS.sub(b"", match[1])
-            if _has_digits(characters):
+        beyond = place + len(_REF)
+        # Prose is full of places that fit but for the digits, and these are told sooner than the pattern.
+        if tried.isdisjoint(range(beyond, beyond + 5)) and _has_digits(visible[beyond : place + _LONGEST_AFTER_REF]):
+            match = _AFTER_REF.match(visible, place)
+            if match and _has_digits(characters := _SEPARATORS.sub(b"", match[1])):
                 attempt(match.start(1), characters)
     return found, len(tried)
 

@@ -70,9 +70,7 @@ def _case(
         settings={**_ONE_PROBE, **(settings or {})},
     )
     is_leak = Reason.FOREIGN_CANARY in reasons
-    return Case(
-        name=name, lab_run=lab_run, outcome=outcome, reasons=reasons, absent=() if is_leak else _TEXT_OF_OTHERS
-    )
+    return Case(name=name, lab_run=lab_run, outcome=outcome, reasons=reasons, absent=() if is_leak else _TEXT_OF_OTHERS)
 
 
 _INCIDENT = Case(
@@ -112,9 +110,7 @@ CASES: tuple[Case, ...] = (
         _FAILS,
         time_scale=WAITING_CLOCK,
     ),
-    _case(
-        "0.5.20, router joins", "fixed-0.5.20-joining-router", Outcome.CLEAN, _REFUSES, time_scale=WAITING_CLOCK
-    ),
+    _case("0.5.20, router joins", "fixed-0.5.20-joining-router", Outcome.CLEAN, _REFUSES, time_scale=WAITING_CLOCK),
     _case("0.5.20, router cancels", "fixed-0.5.20", Outcome.CLEAN, _REFUSES),
     _case(
         "0.5.21, router shows decode", "fixed-hanging-router", Outcome.INCONCLUSIVE, _FAILS, time_scale=WAITING_CLOCK
@@ -130,9 +126,7 @@ CASES: tuple[Case, ...] = (
         target=_TRUNCATES,
         settings=_TWO_PROBES,
     ),
-    _case(
-        "auto-truncate, where a refusal is due", "auto-truncate", Outcome.VIOLATION, _LEAKS, settings=_TWO_PROBES
-    ),
+    _case("auto-truncate, where a refusal is due", "auto-truncate", Outcome.VIOLATION, _LEAKS, settings=_TWO_PROBES),
     _case(
         "auto-truncate, transfer checksum", "auto-truncate-checksum", Outcome.INCONCLUSIVE, _FAILS, target=_TRUNCATES
     ),

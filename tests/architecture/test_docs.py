@@ -14,35 +14,20 @@ import typer.main
 from prober.cli.app import app
 from prober.cli.exits import Exit
 from prober.detect.detectors import DETECTORS
-from prober.detect.detectors.foreign_canary import WARN_BITS
-from prober.detect.detectors.foreign_text import LEAST_NOVELTY, LEAST_WORDS
-from prober.detect.recall import RECALL_CUSUM
 from prober.domain.campaign import Trigger
-from prober.domain.canary import Canary
 from prober.domain.evidence import Answer
 from prober.domain.finding import Reason
 from prober.domain.observation import Timeline
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Expectation, PromptSpec, Role
+from prober.domain.probe import Expectation, Role
 from prober.domain.reading import Tier
-from prober.domain.target import TextForm
 from prober.endpoint.dialects import DIALECTS
 from prober.lab.faults import Fault, Fix, RouterMode
 from prober.lab.scenes import SCENES
 from prober.plan.rehearsal import estimate
 from prober.plan.scenarios import SCENARIOS
-from prober.prompt import line_code, stream_code
-from prober.prompt.composer import compose
-from prober.prompt.decoder import scan
-from prober.prompt.keyring import Keyring
-from prober.prompt.live import FRAGMENT_DONORS
-from prober.prompt.numbered_lines import SLICE_WORDS, SLICES
-from prober.prompt.sightings import PAGE_BITS
-from prober.prompt.tokens import TOLERANCE_TOKENS, calibration_specs
 from prober.report.json_report import SCHEMA, render
 from prober.service.selftest import CASES
-from prober.stats.bounds import leak_rate_upper95, probes_needed
-from prober.stats.prefill import LEAST_TIMINGS, SLACK
 from prober.telemetry.metrics import Metrics
 from prober.wiring.campaigns import campaign_of, read_settings
 from tests.support.markdown import ROOT, anchors, codes, document, links, outcomes_of_reasons, pages, rows, section
@@ -181,68 +166,6 @@ def test_every_case_of_the_self_test_is_documented():
     ]
 
 
-# --- figures --------------------------------------------------------------------------------------------------------
-
-
-def characters_for(words: int) -> int:
-    """Characters that hold so many whole words of four letters wherever they are cut out of a line."""
-    return words * 5 - 1 + 4
-
-
-FIGURES = {
-    "code window": f"{stream_code.PERIOD + stream_code.SYNC_WORDS} words, found in any "
-    f"{characters_for(stream_code.PERIOD + stream_code.SYNC_WORDS)} consecutive characters",
-    "live window": f"7 words, {characters_for(7)} characters",
-    "tag": f"{stream_code.TAG_BITS}-bit tag",
-    "false attribution": f"{stream_code.PERIOD * 2.0**-stream_code.TAG_BITS:.1e}",
-    "line tag": f"{line_code.TAG_BITS}-bit tag",
-    "line counters": f"{line_code.LINE_COUNTERS} codes",
-    "slices": f"{SLICES} slices of {SLICE_WORDS} words",
-    "fragment donors": f"latest {FRAGMENT_DONORS} prompts",
-    "page": f"{PAGE_BITS:.0f} bits",
-    "warn": f"{WARN_BITS:.0f} bits",
-    "novelty": f"{LEAST_NOVELTY:.0%}".replace("%", " %"),
-    "novel words": f"{LEAST_WORDS} words",
-    "alarm": f"{RECALL_CUSUM.failures_to_alarm} failures in a row",
-    "calibration": f"{len(calibration_specs(TextForm.WORD_STREAM))} small calls",
-    "tolerance": f"{TOLERANCE_TOKENS} tokens",
-    "slack": f"{SLACK} * (a + ",
-    "timings": f"at least {LEAST_TIMINGS} timings",
-    "lag": f"{Timeline.MAX_TRUSTED_LAG_SECONDS * 1000:.0f} ms",
-}
-
-
-@pytest.mark.parametrize("figure", FIGURES)
-def test_a_figure_is_the_codes_own(figure: str):
-    """A bound that the document states is computed from the constants that are in force."""
-    assert FIGURES[figure] in " ".join(HOW.split())
-
-
-def test_any_cut_of_a_prompt_names_its_probe():
-    """58 characters of a line suffice wherever they are cut out, and 59 across the end of one."""
-    keyring, canary = Keyring.create(bytes(range(32))), Canary.of(5, 0, 99)
-    text = compose(PromptSpec(filler_lines=40), canary, keyring, None).text
-    filler = text[text.index("\n ") + 1 : text.index("The orchard")]
-    assert len(filler) > 1_000
-
-    for start in range(0, len(filler) - 59, 7):
-        line_end = filler.find("\n", start, start + 58)
-        cut = filler[start : start + (58 if line_end < 0 else 59)]
-        assert [window.canary for window in scan(cut, keyring)] == [canary], cut
-
-
-def test_the_table_of_bounds_is_computed():
-    """Probes needed per leak rate are those that the statistics give."""
-    table = rows(section(HOW, "## What a clean run bounds"))
-
-    assert len(table) > 3
-    for rate, *counts in table:
-        share = float(rate.removesuffix(" %")) / 100
-        needed = [probes_needed(share, confidence) for confidence in (0.95, 0.99, 0.999)]
-        assert [int(count.replace(",", "")) for count in counts] == needed
-        assert leak_rate_upper95(needed[0]) <= share < leak_rate_upper95(needed[0] - 1)
-
-
 # --- what documents name --------------------------------------------------------------------------------------------
 
 
@@ -254,6 +177,14 @@ def test_links_lead_somewhere(page: str):
         place = (ROOT / page).parent / name if name else ROOT / page
         assert place.exists(), link
         assert not anchor or anchor in anchors(place.read_text(encoding="utf-8")), link
+
+
+@pytest.mark.parametrize("page", pages())
+def test_named_files_exist(page: str):
+    """A path of the project that a document names is there."""
+    named = [code for code in codes(document(page)) if re.match(r"(?:prober|tests|docs|migrations)/[\w./-]*$", code)]
+
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_every_page_can_be_found_from_the_readme():

@@ -33,7 +33,7 @@ from tests.support.evidence import (
 )
 from tests.support.markdown import document, outcomes_of_reasons
 
-EXAMPLES = 12_000
+EXAMPLES = 6_000
 
 ABOUT_A_RUN = {
     Reason.TOO_FEW_SAMPLES,
@@ -123,6 +123,7 @@ class Chance:
                 fast_probe_labels=self.seldom((), ("seed_and_probe/0009",)),
                 models_reported=("m",),
                 cached_tokens_baseline=0,
+                is_recall_proven=self.seldom(*_YES_OR_NO),
                 probes=9,
             ),
         )

@@ -7,7 +7,7 @@ import pytest
 
 from prober.domain.errors import ConfigError
 from prober.domain.observation import FailureKind
-from tests.support.hostile import DONE, SSE_HEAD, Peer, delta, finish, response, whole
+from tests.support.hostile import DONE, SSE_HEAD, Peer, answering, delta, finish, response, whole
 from tests.support.http_endpoint import (
     BOB,
     SECRET,
@@ -166,7 +166,8 @@ async def test_evidence_headers_are_allow_listed_and_bounded():
     headers = (await observe(handler)).evidence_headers
     assert wanted.items() <= headers.items()
     assert not {"set-cookie", "x-other"} & headers.keys()
-    assert len(headers["server"]) == 200
+    assert headers["server"].startswith("sha256:")
+    assert headers["content-type"] == "application/json"
     assert len(headers) == 40
 
 
@@ -177,4 +178,21 @@ async def test_unprintable_evidence_is_made_printable():
         await peer.read_request()
         await peer.send(b"HTTP/1.1 200 OK\r\nServer: a\x80\xffb\r\nContent-Length: 0\r\n\r\n")
 
-    assert (await observe(handler)).evidence_headers["server"].isascii()
+    assert (await observe(handler)).evidence_headers["server"].startswith("sha256:")
+
+
+async def test_a_peer_that_sends_our_credential_back_does_not_get_it_into_the_records():
+    """The peer knows the credential: in ids, names, codes and headers it is replaced by a hash, in any case."""
+    echo = SECRET.upper()
+    document = {"id": f"x-{echo}", "model": echo, "choices": [{"message": {"content": "a"}, "finish_reason": echo}]}
+    seen = await observe(
+        answering(response("200 OK", json.dumps(document).encode(), extra=f"X-Request-Id: {echo}\r\n"))
+    )
+    refused = await observe(answering(response("400 Bad", json.dumps({"error": {"code": echo}}).encode())))
+
+    assert seen.status == 200
+    assert SECRET not in repr((seen, refused)).lower()
+    assert seen.response_id is not None
+    assert seen.response_id.startswith("sha256:")
+    assert refused.refusal is not None
+    assert refused.refusal.code.startswith("sha256:")

@@ -74,6 +74,12 @@ def test_digits_are_asked_for():
     assert spelt(" ABCDEFGHABCDEFG1 ", "ABCDEFGHABCDEFG1")[0] == {}
 
 
+@pytest.mark.parametrize("text", ["see ref in the long years before 1914 and 1918", "ref (1.2.3)!!!!! 44"])
+def test_digits_beyond_the_code_do_not_count(text: str):
+    """Digits that stand near `ref`, but not among the sixteen characters after it, cost no trial."""
+    assert find_codes(text.encode("ascii"), lambda characters: characters)[1] == 0
+
+
 def test_places_near_the_seams_of_chunks():
     """A code is found wherever it lies in a long text."""
     for place in range((1 << 17) - 40, (1 << 17) + 40, 3):

@@ -91,6 +91,11 @@ class Workplace:
         with contextlib.closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(query).fetchall()
 
+    def change(self, statement: str, *values: object) -> None:
+        """Tamper with the database, past the prober."""
+        with contextlib.closing(sqlite3.connect(self.database)) as connection, connection:
+            connection.execute(statement, values)
+
     def run_rows(self) -> list[tuple[Any, ...]]:
         """Outcome, reasons and end of every run."""
         found = self.rows("SELECT outcome, reasons, ended_at FROM runs")
@@ -109,18 +114,24 @@ class Workplace:
         """Likewise in a thread, so that servers of the test's own loop go on answering."""
         return await asyncio.to_thread(functools.partial(self.invoke, *arguments, environment=environment))
 
-    async def spawn(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Start a command as a process of its own."""
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "prober",
-            *arguments,
-            cwd=self.folder,
-            env={**os.environ, "PROBER_CONFIG": str(self.config), **CREDENTIALS},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+    async def spawn(self, *arguments: str, read_stdout: bool = True) -> asyncio.subprocess.Process:
+        """Start a command as a process of its own; without a reader its standard output is a closed pipe."""
+        reader, writer = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "prober",
+                *arguments,
+                cwd=self.folder,
+                env={**os.environ, "PROBER_CONFIG": str(self.config), **CREDENTIALS},
+                stdout=asyncio.subprocess.PIPE if read_stdout else writer,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        finally:
+            os.close(reader)
+            os.close(writer)
+        return process
 
 
 @functools.cache
@@ -172,4 +183,4 @@ async def finish(process: asyncio.subprocess.Process, seconds: float = 60) -> Fi
         process.send_signal(signal.SIGKILL)
         await process.wait()
         raise
-    return Finished(process.returncode if process.returncode is not None else -1, out.decode(), err.decode())
+    return Finished(-1 if process.returncode is None else process.returncode, (out or b"").decode(), err.decode())

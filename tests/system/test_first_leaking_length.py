@@ -54,9 +54,7 @@ async def test_the_sweep_finds_the_first_leaking_length_around_the_known_pool(qu
 
 
 async def test_bisection_finds_the_first_leaking_length_of_an_unknown_pool(quiet_log: Log):
-    """With nothing known but the context window, bisection finds the limit to the token, in a bounded number of probes
-    and within the default cap on tokens.
-    """
+    """With only the context window known, bisection finds the limit in few probes, within the default token cap."""
     report = await sweep(quiet_log, {"prefill_pool_tokens": None, "decode_pool_tokens": None, "shared": False}, {})
     assert_found_to_the_token(report)
     assert len(swept(report)) <= POINTS_BEFORE_BISECTION + BISECTION_PROBES

@@ -4,8 +4,6 @@ import dataclasses
 import itertools
 import json
 import urllib.request
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -16,43 +14,64 @@ from prober.domain.verdict import RunReport
 from prober.service.lab_run import LabRun, OpenLab, open_lab
 from prober.telemetry.logs import Log
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SHRINK = 16
-CLOCK = 1 / 30
 UNPACED = {"starts_per_period": 100_000}
 FIRED_AT_LEAST = 20
 
-SMALL_TALK = (
-    ("baseline",),
-    ScenarioSettings(baseline_tokens=2_048, baseline_probes=370, anchor_probes=3),
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Talk:
+    """A campaign, how often it runs, and the lab's clock meanwhile."""
+
+    scenarios: tuple[str, ...]
+    settings: ScenarioSettings
+    runs: int
+    time_scale: float
+
+
+SMALL_TALK = Talk(
+    scenarios=("baseline",),
+    settings=ScenarioSettings(
+        baseline_tokens=2_048, baseline_probes=452, anchor_probes=3, over_limit_max_output_tokens=48
+    ),
+    runs=1,
+    time_scale=1 / 100,
 )
-"""740 short prompts: what goes wrong with texts goes wrong here."""
+"""904 short prompts: what goes wrong with texts goes wrong here."""
 
-LONG_TALK = (
-    ("baseline", "seed_and_probe", "limit_sweep"),
-    ScenarioSettings(baseline_probes=10, anchor_probes=10, seed_tokens=200_000, over_limit_probes=4),
+LONG_TALK = Talk(
+    scenarios=("baseline", "limit_sweep"),
+    settings=ScenarioSettings(baseline_probes=4, anchor_probes=5, seed_tokens=340_000, sweep_max_probes=12),
+    runs=2,
+    time_scale=1 / 5,
 )
-"""Prompts longer than ten verified ones: their first tokens are judged against a floor."""
+"""Prompts longer than five verified ones: their first tokens are judged against a floor.
 
-PLANS = (SMALL_TALK, LONG_TALK, LONG_TALK, LONG_TALK, LONG_TALK)
-
-
-def lab_run(scene: str) -> LabRun:
-    return LabRun(scene=scene, scenarios=("baseline",), shrink=SHRINK, time_scale=CLOCK, target=UNPACED)
+On a slow clock, as the machine's own work must stay small beside the virtual prefill: a machine that was busy while the
+anchors were timed, and is not afterwards, would make honest answers look too fast.
+"""
 
 
-async def play(lab: OpenLab, scenarios: tuple[str, ...], settings: ScenarioSettings) -> RunReport:
-    campaign = dataclasses.replace(lab.campaign, scenarios=scenarios, settings=settings)
-    return await lab.prober.run(campaign, Trigger.MANUAL)
+def lab_run(scene: str, talk: Talk) -> LabRun:
+    return LabRun(scene=scene, scenarios=talk.scenarios, shrink=SHRINK, time_scale=talk.time_scale, target=UNPACED)
 
 
-async def counters_of(lab: OpenLab) -> Mapping[str, float]:
+async def hold(scene: str, talk: Talk, log: Log) -> tuple[list[RunReport], collections.Counter[str]]:
+    """Run a campaign as often as it says against one lab; its reports, and what the lab counted."""
+    async with open_lab(lab_run(scene, talk), log=log) as lab:
+        campaign = dataclasses.replace(lab.campaign, settings=talk.settings)
+        reports = [await lab.prober.run(campaign, Trigger.MANUAL) for _ in range(talk.runs)]
+        return reports, await counters_of(lab)
+
+
+async def counters_of(lab: OpenLab) -> collections.Counter[str]:
     """What the lab itself says it did."""
 
-    def read() -> Any:
+    def read() -> collections.Counter[str]:
         with urllib.request.urlopen(f"{lab.url}/lab/records", timeout=10) as answer:  # noqa: S310 - our own loopback
-            return json.load(answer)["counters"]
+            return collections.Counter(json.load(answer)["counters"])
 
     return await asyncio.to_thread(read)
 
@@ -62,11 +81,10 @@ def told(findings: list[Finding]) -> str:
 
 
 async def test_a_healthy_lab_raises_no_alarm_in_a_thousand_probes(quiet_log: Log):
-    """1,000 probes with copy errors, missed recalls, refusals and timing noise, each at its measured rate and each fired
-    at least 20 times, yield neither a violation nor a suspicion."""
-    async with open_lab(lab_run("healthy"), log=quiet_log) as lab:
-        reports = [await play(lab, scenarios, settings) for scenarios, settings in PLANS]
-        counters = await counters_of(lab)
+    """Copy errors, missed recalls, refusals and timing noise, each fired 20 times and more, raise no suspicion."""
+    small, small_counters = await hold("healthy", SMALL_TALK, quiet_log)
+    long, long_counters = await hold("healthy", LONG_TALK, quiet_log)
+    reports, counters = small + long, small_counters + long_counters
     findings = list(itertools.chain.from_iterable(report.findings for report in reports))
     alarms = [finding for finding in findings if finding.outcome.rank >= Outcome.SUSPECT.rank]
     assert not alarms, told(alarms)
@@ -90,14 +108,10 @@ async def test_a_healthy_lab_raises_no_alarm_in_a_thousand_probes(quiet_log: Log
 
 async def test_the_same_noisy_lab_is_convicted_once_the_fault_is_on(quiet_log: Log):
     """With the fault switched on amid the same noise, the very campaign that was quiet attributes foreign text."""
-    scenarios, settings = LONG_TALK
-    async with open_lab(lab_run("incident-noisy"), log=quiet_log) as lab:
-        report = await play(lab, scenarios, settings)
-        counters = await counters_of(lab)
+    [report], counters = await hold("incident-noisy", dataclasses.replace(LONG_TALK, runs=1), quiet_log)
     assert report.verdict.outcome is Outcome.VIOLATION
     assert {Reason.FOREIGN_CANARY, Reason.SERVED_OVER_LIMIT} <= set(report.verdict.reasons)
     leaks = [finding for finding in report.findings if finding.reason is Reason.FOREIGN_CANARY]
     assert all(str(sighting.canary) in report.donor_labels for leak in leaks for sighting in leak.sightings)
     assert min(counters[name] for name in ("copy_errors", "recall_misses", "refusals")) > 0
-    expected = lab.campaign.target.first_rejected_tokens
-    assert report.limits.first_wrong == expected
+    assert report.limits.first_wrong == report.run.campaign.target.first_rejected_tokens

@@ -42,13 +42,14 @@ def document(url: str, folder: pathlib.Path) -> dict[str, object]:
                 "model": MODEL,
                 "context_tokens": CONTEXT_TOKENS,
                 "shared": False,
+                "ask": "end_phrase",
                 "hang_seconds": 300,
                 "tenants": [
                     {"name": "alpha", "credential": "${ALPHA_KEY}"},
                     {"name": "bravo", "credential": "${BRAVO_KEY}"},
                 ],
                 "scenarios": ["baseline", "limit_sweep"],
-                "settings": {"baseline_probes": 2, "anchor_probes": 1, "seed_tokens": 0},
+                "settings": {"baseline_probes": 2, "anchor_probes": 1, "seed_tokens": 0, "sweep_max_probes": 20},
             }
         },
     }

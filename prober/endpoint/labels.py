@@ -1,0 +1,45 @@
+"""What a peer calls things: kept where it can only be a name, else known by its hash.
+
+Ids, names of LLMs, finish reasons and header values come from the same memory as answers. Where they hold a sentence,
+it may be a customer's; where they hold a credential, it is ours.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+MAX_CHARACTERS = 200
+
+_LABEL = re.compile(r"[A-Za-z0-9_.:/@+-]+")
+_LEAST_SECRET = 8
+"""Shorter credentials would turn ordinary names into hashes."""
+
+
+def label(text: str, limit: int = MAX_CHARACTERS) -> str:
+    """Return an identifier as it is; blanks, other characters or too many of them make it `sha256:` and 16 digits."""
+    return text if len(text) <= limit and _LABEL.fullmatch(text) else digest(text)
+
+
+def digest(text: str) -> str:
+    """Tell equal texts from different ones without telling the text."""
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+class Blinds:
+    """Hides our own secrets in what a peer sends back: it knows those we sent it. Never shows them itself."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = tuple({secret.casefold() for secret in secrets if len(secret) >= _LEAST_SECRET})
+
+    def __repr__(self) -> str:
+        """Count only."""
+        return f"Blinds({len(self._secrets)} secrets)"
+
+    def over(self, text: str) -> str:
+        """Return the text, or its hash where it holds a secret in any case."""
+        folded = text.casefold()
+        return digest(text) if any(secret in folded for secret in self._secrets) else text
+
+    def over_any(self, text: str | None) -> str | None:
+        """Likewise; nothing stays nothing."""
+        return None if text is None else self.over(text)

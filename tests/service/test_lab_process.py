@@ -1,0 +1,48 @@
+"""The lab as a child process."""
+
+import httpx
+import psutil
+import pytest
+
+from prober.domain.errors import LabError
+from prober.service.lab_process import lab_process
+
+KEYS = {"key-of-alpha": "alpha"}
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE}
+
+
+async def test_a_lab_serves_while_it_is_needed_and_ends_behind_its_user():
+    """The yielded address answers to the keys given; no process is left."""
+    before = children()
+    async with lab_process("fixed", KEYS) as url, httpx.AsyncClient(trust_env=False, timeout=20) as client:
+        started = children() - before
+        known = await client.get(f"{url}/v1/models", headers={"authorization": "Bearer key-of-alpha"})
+
+    assert known.status_code == 200
+    assert len(started) == 1
+    assert not any(psutil.pid_exists(pid) for pid in started)
+
+
+async def test_a_lab_that_cannot_start_is_said_plainly(capfd: pytest.CaptureFixture[str]):
+    """An unknown scene ends the child; its own message stands on standard error, ours names the scene."""
+    before = children()
+    with pytest.raises(LabError, match="no-such-scene"):
+        async with lab_process("no-such-scene", KEYS):
+            pytest.fail("served")
+
+    assert "no scene 'no-such-scene'" in capfd.readouterr().err
+    assert children() == before
+
+
+async def test_a_lab_that_does_not_get_ready_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    """A child that says nothing is ended, not waited for."""
+    monkeypatch.setattr("prober.service.lab_process.READY_SECONDS", 0.01)
+    before = children()
+    with pytest.raises(LabError, match="not ready within"):
+        async with lab_process("fixed", KEYS):
+            pytest.fail("served")
+
+    assert children() == before
