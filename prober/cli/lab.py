@@ -10,6 +10,7 @@ import typer
 
 from prober.domain.errors import ConfigError
 from prober.lab.scenes import SCENES
+from prober.lab.server import is_loopback
 from prober.lab.server import serve as serve_lab
 
 app = typer.Typer(help="The simulated inference cluster with injectable faults.", no_args_is_help=True)
@@ -36,6 +37,8 @@ def serve(
     """Serve a cluster until interrupted. Its first line of output is JSON with its address."""
     if scene not in SCENES:
         raise ConfigError(f"no scene {scene!r}; there are: {', '.join(SCENES)}")
+    if not allow_remote and not is_loopback(host):
+        raise ConfigError(f"the lab serves planted leaks: it binds {host} only with --allow-remote")
     settings = dataclasses.replace(SCENES[scene], keys=DEFAULT_KEYS if keys is None else _read_keys(keys))
     asyncio.run(serve_lab(settings, host, port, allow_remote=allow_remote))
 

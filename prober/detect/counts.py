@@ -40,7 +40,7 @@ def certain_tokens(prompt: Prompt, usage: Usage) -> int | None:
     """
     if prompt.planned_tokens is None or is_as_planned(prompt, usage):
         return usage.prompt_tokens
-    return prompt.planned_tokens - prompt.token_tolerance
+    return max(1, prompt.planned_tokens - prompt.token_tolerance)
 
 
 def prefilled_tokens(evidence: Evidence) -> int | None:

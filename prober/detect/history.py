@@ -1,5 +1,6 @@
 """The run so far, folded probe by probe: what later probes are compared with."""
 
+import datetime as dt
 from collections.abc import Mapping
 
 from prober.detect.counts import credible_cached_tokens
@@ -29,6 +30,7 @@ def advance(history: History, judgement: Judgement) -> History:
         recall_passes=passes,
         is_recall_proven=history.is_recall_proven or is_proven(trials, passes),
         fast_probe_labels=_fast_probe_labels(history.fast_probe_labels, evidence.probe.label, reasons),
+        fast_until=_fast_until(history.fast_until, evidence, reasons),
         cached_tokens_baseline=_cached_tokens_baseline(history.cached_tokens_baseline, evidence, reasons),
         models_reported=_models_reported(history.models_reported, evidence),
         probes=history.probes + 1,
@@ -79,6 +81,16 @@ def _fast_probe_labels(labels: tuple[str, ...], label: str, reasons: frozenset[R
     if Reason.PREFILL_TOO_FAST in reasons:
         return (*labels, label)
     return () if Reason.PREFILL_PLAUSIBLE in reasons else labels
+
+
+def _fast_until(known: dt.datetime | None, evidence: Evidence, reasons: frozenset[Reason]) -> dt.datetime | None:
+    """Fold the end of the streak's latest answer, on the same terms as its labels."""
+    if Reason.PREFILL_TOO_FAST not in reasons:
+        return None if Reason.PREFILL_PLAUSIBLE in reasons else known
+    observation, timeline = evidence.observation, evidence.observation.timeline
+    took = (timeline.connect or 0.0) + (timeline.end or timeline.first_token or 0.0)
+    ended = observation.sent_at + dt.timedelta(seconds=took)
+    return ended if known is None else max(known, ended)
 
 
 def _cached_tokens_baseline(baseline: int | None, evidence: Evidence, reasons: frozenset[Reason]) -> int | None:

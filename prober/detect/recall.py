@@ -7,8 +7,8 @@ from prober.domain.prompt import NeedlePosition
 from prober.stats.cusum import Cusum
 
 RECALL_CUSUM = Cusum(honest_rate=0.05, broken_rate=0.9, threshold=math.log(1e4))
-"""Trials fail when every needle is missing, the decisive END one included. Four failures in a row raise the alarm; a
-healthy target raises one in at least 10,000 trials even at 5 %, and honest LLMs miss one plain needle in 0.3-2 %."""
+"""Trials fail when the decisive END needle is missing. Four failures in a row raise the alarm; a healthy target raises
+one in at least 10,000 trials even at 5 %, and honest LLMs miss one plain needle in 0.3-2 %."""
 
 LEAST_PASSES = 5
 LEAST_PASS_RATE = 0.8
@@ -50,7 +50,7 @@ def recall_trial(evidence: Evidence) -> bool | None:
         return None
     if is_decisive_missed(evidence) and has_reasoned(evidence) and evidence.observation.finish_reason == "length":
         return None
-    return evidence.reading.recall.is_all_missed
+    return is_decisive_missed(evidence)
 
 
 def is_proven(trials: int, passes: int) -> bool:

@@ -1,6 +1,7 @@
 """What a detector may look at: probe + observation + the run so far. No answer text reaches a detector."""
 
 import dataclasses
+import datetime as dt
 import enum
 from collections.abc import Mapping
 
@@ -64,6 +65,8 @@ class History:
     """The LLM has shown in this run that it finds the decisive needle: only then does a missing one tell anything."""
     fast_probe_labels: tuple[str, ...] = ()
     """Labels of the unbroken latest streak of too-fast answers."""
+    fast_until: dt.datetime | None = None
+    """When the last too-fast answer of that streak ended; aware, UTC. None: no streak, or not known."""
     cached_tokens_baseline: int | None = None
     """Largest `cached_tokens` seen on never-sent text; None: the field was never reported."""
     models_reported: tuple[str, ...] = ()

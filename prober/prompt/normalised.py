@@ -5,8 +5,6 @@ import re
 import unicodedata
 from typing import Final
 
-import numpy as np
-
 _ASCII: Final = 0x80
 _PLANES: Final = 0x20000
 """Unicode beyond holds ideographs, tags and private use: nothing that looks like a letter."""
@@ -18,6 +16,9 @@ _INVISIBLE: Final = (
         for code in range(first, last + 1)
     ),
 )
+_ASCII_BYTES: Final = bytes(range(_ASCII))
+_CONTINUATIONS: Final = bytes(range(_ASCII, 0xC0))
+_VISIBLE: Final = _ASCII_BYTES.lower() + b"?" * _ASCII
 _ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9a-fA-F]{4})")
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1))
 _NO_LETTERS: Final = bytes(sorted(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper())))
@@ -32,7 +33,8 @@ def visible_ascii(text: str) -> bytes:
     text = _ESCAPE.sub(" ", text)
     if not text.isascii():
         text = _without_disguise(text)
-    return text.encode("ascii", "replace").lower()
+    # In UTF-8, what begins a character beyond ASCII becomes the `?`, and its other bytes go.
+    return text.encode("utf-8", "surrogatepass").translate(_VISIBLE, _CONTINUATIONS)
 
 
 def letters_of(visible: bytes) -> bytes:
@@ -45,24 +47,22 @@ def _without_disguise(text: str) -> str:
 
     Few distinct ones occur in one text, and replacing each is far faster than normalising all of it.
     """
-    replacements, is_disguise = _disguises()
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    codes = codes[(codes >= _ASCII) & (codes < _PLANES)]
-    for code in np.unique(codes[is_disguise[codes]]).tolist():
-        text = text.replace(chr(code), replacements[code])
+    replacements = _disguises()
+    # UTF-8 without its ASCII bytes is the text of all other characters.
+    beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")
+    for character in sorted(set(beyond) & replacements.keys()):
+        text = text.replace(character, replacements[character])
     return text
 
 
 @functools.cache
-def _disguises() -> tuple[dict[int, str], "np.ndarray[tuple[int], np.dtype[np.bool_]]"]:
-    """What each character that is not what it looks like stands for; and which codes are such, as a table."""
-    replacements = dict.fromkeys(map(ord, _INVISIBLE), "")
-    for code in range(_ASCII, _PLANES):
+def _disguises() -> dict[str, str]:
+    """What each character that is not what it looks like stands for."""
+    replacements = dict.fromkeys(_INVISIBLE, "")
+    for character in map(chr, range(_ASCII, _PLANES)):
         # Only characters with a decomposition can change, and that look-up is much cheaper than normalising.
-        if unicodedata.decomposition(chr(code)):
-            plain = unicodedata.normalize("NFKC", chr(code))
+        if unicodedata.decomposition(character):
+            plain = unicodedata.normalize("NFKC", character)
             if any(part.isascii() and part.isalnum() for part in plain):
-                replacements[code] = plain
-    is_disguise = np.zeros(_PLANES, np.bool_)
-    is_disguise[list(replacements)] = True
-    return replacements, is_disguise
+                replacements[character] = plain
+    return replacements

@@ -34,6 +34,8 @@ TESTED_ELSEWHERE = {
     "lab/records.py": "lab/test_cluster.py",
     "lab/router.py": "lab/test_answer_table.py",
     "lab/sight.py": "lab/test_llm.py",
+    # A run against the lab is what the system tests are made of.
+    "service/lab_run.py": "system/test_combinations.py",
     # Parts of the lab's HTTP faces, tested over real sockets as a client sees them.
     "lab/surfaces/app.py": "lab/test_server.py",
     "lab/surfaces/cluster_facts.py": "lab/surfaces/test_inspection.py",
@@ -155,8 +157,8 @@ def test_no_test_is_left_out():
     """A test that may fail proves nothing; one that cannot run here says why, from the few places that may."""
     never = re.compile(r"\b(?:xfail|importorskip|mark\.skip)\b")
     seldom = re.compile(r"\bpytest\.skip\(|\bskipif\b")
-    # As root, who may write anywhere; without IPv6; and, outside CI, without any PostgreSQL.
-    may_skip = {"cli/test_app.py", "lab/test_server.py", "support/postgres.py"}
+    # Without IPv6; and, outside CI, without any PostgreSQL.
+    may_skip = {"lab/test_server.py", "support/postgres.py"}
     sources = {name_of(path, "tests"): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     del sources["architecture/test_layout.py"]
 

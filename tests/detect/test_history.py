@@ -1,5 +1,6 @@
 """The run so far."""
 
+import datetime as dt
 from collections.abc import Sequence
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.evidence import (
     ALL_MISSED,
     DONOR,
     END_MISSED,
+    NOON,
     a_finding,
     a_judgement,
     a_probe,
@@ -119,6 +121,26 @@ def test_the_streak_of_fast_answers_is_broken_by_a_plausible_one_only(
     """Probes whose timing was not judged leave it as it is."""
     history = advance(History(fast_probe_labels=("a/1",)), a_judgement(an_evidence(), *findings))
     assert history.fast_probe_labels == labels
+
+
+@pytest.mark.parametrize(
+    ("known", "findings", "until"),
+    [
+        (None, (FAST,), NOON + dt.timedelta(seconds=33)),
+        (NOON, (FAST,), NOON + dt.timedelta(seconds=33)),
+        (NOON + dt.timedelta(minutes=1), (FAST,), NOON + dt.timedelta(minutes=1)),
+        (NOON, (PLAUSIBLE,), None),
+        (NOON, (a_finding(Reason.TIMING_UNTRUSTED, INCONCLUSIVE),), NOON),
+    ],
+)
+def test_the_end_of_a_streak_of_fast_answers_is_known(
+    known: dt.datetime | None, findings: Sequence[Finding], until: dt.datetime | None
+):
+    """It is when the latest of them ended, connecting included, and goes with the streak."""
+    observation = an_observation(timeline=Timeline(connect=2.0, first_token=30.0, end=31.0))
+    history = History(fast_probe_labels=("a/1",), fast_until=known)
+    judged = a_judgement(an_evidence(observation=observation), *findings)
+    assert advance(history, judged).fast_until == until
 
 
 PROVEN = History(recall_score=2.0, recall_trials=5, recall_passes=5, is_recall_proven=True)

@@ -131,7 +131,7 @@ def examined(evidence: Evidence):
 
 INCIDENT = over_limit(
     observation=an_observation(timeline=Timeline(first_token=0.6), usage=Usage(prompt_tokens=OVER)),
-    history=History(anchors={200_000: (20.0, 21.0, 22.0)}, quickest_first_token=0.4),
+    history=History(anchors={200_000: (20.0, 21.0, 22.0)}, quickest_first_token=0.4, is_recall_proven=True),
     reading=a_reading(recall=ALL_MISSED, words=40, novel_words=30, longest_novel_run=9),
 )
 

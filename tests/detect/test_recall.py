@@ -59,9 +59,9 @@ def test_the_end_needle_decides_where_there_is_one(recall: Recall, *, expected: 
 
 @pytest.mark.parametrize(
     ("recall", "refuses", "failed"),
-    [(ALL_MISSED, False, True), (END_MISSED, False, False), (ALL_MISSED, True, None)],
+    [(ALL_MISSED, False, True), (END_MISSED, False, True), (ALL_MISSED, True, None)],
 )
-def test_a_trial_fails_when_all_is_missed_and_is_none_when_refused(
+def test_a_trial_fails_when_the_end_is_missed_and_is_none_when_refused(
     recall: Recall, *, refuses: bool, failed: bool | None
 ):
     """A refusal says nothing about what was read."""

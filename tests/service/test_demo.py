@@ -25,7 +25,7 @@ FIND, CLEAR = ACTS
     ],
     ids=["attributed", "clean", "no-finding", "unknown-donor", "other-reason", "suspicion-only"],
 )
-def test_act_one_must_attribute_the_text_to_its_donor_s_request(report: RunReport, is_as_expected: bool):  # noqa: FBT001
+def test_act_one_must_attribute_the_text_to_its_donor_s_request(report: RunReport, *, is_as_expected: bool):
     """A violation alone is not enough: whose text it was must be told, to the very request."""
     assert Played(act=FIND, report=report).is_as_expected is is_as_expected
 

@@ -8,26 +8,40 @@ from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.lab.scenes import SCENES
 from prober.plan.scenarios import SCENARIOS
-from prober.service.selftest import CASES, Checked
-from tests.support.reports import a_report
+from prober.service.selftest import CASES, Case, Checked
+from tests.support.reports import a_leak, a_report
+
+CASE = Case(
+    name="any",
+    lab_run=CASES[0].lab_run,
+    outcome=Outcome.VIOLATION,
+    reasons=(Reason.FOREIGN_CANARY, Reason.SERVED_OVER_LIMIT),
+    absent=(Reason.LATE_ECHO,),
+)
+BOTH = CASE.reasons
 
 
 @pytest.mark.parametrize(
-    ("outcome", "reasons", "is_met"),
+    ("outcome", "reasons", "also_found", "is_met"),
     [
-        (Outcome.VIOLATION, CASES[0].reasons, True),
-        (Outcome.VIOLATION, (*CASES[0].reasons, Reason.RECALL_COLLAPSED), True),
-        (Outcome.VIOLATION, CASES[0].reasons[1:], False),
-        (Outcome.SUSPECT, CASES[0].reasons, False),
-        (Outcome.CLEAN, (), False),
+        (Outcome.VIOLATION, BOTH, None, True),
+        (Outcome.VIOLATION, (*BOTH, Reason.RECALL_COLLAPSED), None, True),
+        (Outcome.VIOLATION, BOTH[1:], None, False),
+        (Outcome.SUSPECT, BOTH, None, False),
+        (Outcome.CLEAN, (), None, False),
+        (Outcome.VIOLATION, BOTH, Reason.USAGE_MISMATCH, True),
+        (Outcome.VIOLATION, BOTH, Reason.LATE_ECHO, False),
     ],
 )
-def test_a_case_asks_for_verdict_and_reasons(outcome: Outcome, reasons: tuple[Reason, ...], is_met: bool):  # noqa: FBT001
-    """The right verdict for the wrong reason is a miss."""
-    report = a_report()
-    verdict = dataclasses.replace(report.verdict, outcome=outcome, reasons=reasons)
+def test_a_case_asks_for_verdict_and_reasons(
+    outcome: Outcome, reasons: tuple[Reason, ...], also_found: Reason | None, *, is_met: bool
+):
+    """The right verdict for the wrong reason is a miss, and so is one beside a finding that must not be there."""
+    found = () if also_found is None else (a_leak(reason=also_found),)
+    report = a_report(findings=found)
+    report = dataclasses.replace(report, verdict=dataclasses.replace(report.verdict, outcome=outcome, reasons=reasons))
 
-    assert Checked(case=CASES[0], report=dataclasses.replace(report, verdict=verdict)).is_met is is_met
+    assert Checked(case=CASE, report=report).is_met is is_met
 
 
 def test_cases_name_what_exists_and_are_named_once():

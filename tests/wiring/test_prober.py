@@ -91,28 +91,3 @@ async def test_an_old_schema_is_refused_by_name_of_the_remedy(place: Workplace):
     with pytest.raises(ConfigError, match="prober db upgrade"):
         async with open_lookups(settings):
             pytest.fail("opened")
-
-
-async def test_arguments_replace_what_is_configured(place: Workplace):
-    """Scenarios and cap of one run can be given; unknown names are refused."""
-    settings = settings_of(place)
-    campaign = campaign_of(settings, "hostile", scenarios=["limit_sweep"], max_run_tokens=7)
-
-    assert (campaign.scenarios, campaign.max_run_tokens) == (("limit_sweep",), 7)
-    assert campaign_of(settings, "hostile").scenarios == ("baseline", "seed_and_probe")
-    with pytest.raises(ConfigError, match="no scenario 'x'"):
-        campaign_of(settings, "hostile", scenarios=["x"])
-
-
-def test_the_log_s_redactor_knows_every_secret_of_the_configuration(place: Workplace):
-    """Credentials, header values, proxy and database URLs can be logged by nobody, even by mistake."""
-    place.configure(
-        "http://127.0.0.1:9/v1", headers={"X-Edge": "edge-secret-123456"}, proxy="http://user:proxy-secret@127.0.0.1:9"
-    )
-    settings = settings_of(place)
-    log, stream = a_log(settings)
-    log.error("oops", facts=[*CREDENTIALS.values(), "edge-secret-123456", "http://user:proxy-secret@127.0.0.1:9"])
-
-    written = stream.getvalue()
-    assert "oops" in written
-    assert not any(secret in written for secret in (*CREDENTIALS.values(), "edge-secret", "proxy-secret"))

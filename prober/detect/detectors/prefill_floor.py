@@ -15,8 +15,9 @@ _CACHED_SHARE = 0.01
 def detect_prefill_floor(evidence: Evidence) -> tuple[Finding, ...]:
     """Compare first token minus request start with the floor, for streamed answers longer than the anchors.
 
-    One too-fast answer warns (SUSPECT); a second one in a row, on another fresh prompt, is a VIOLATION. Nothing is
-    said where no floor stands, of resent text (which may be cached by right), or of an answer from elsewhere.
+    One too-fast answer warns (SUSPECT); a second one in a row, on another fresh prompt, is a VIOLATION. It must have
+    been asked for after the first had ended: what is in flight together shares the moment's luck. Nothing is said where
+    no floor stands, of resent text (which may be cached by right), or of an answer from elsewhere.
     """
     timeline = evidence.observation.timeline
     floor = _floor(evidence)
@@ -28,7 +29,7 @@ def detect_prefill_floor(evidence: Evidence) -> tuple[Finding, ...]:
     stated = f"First token after {timeline.first_token:.3f} s, floor {floor.seconds:.3f} s ({_source(floor)})"
     if timeline.first_token >= floor.seconds:
         return (_finding(evidence, Outcome.CLEAN, Reason.PREFILL_PLAUSIBLE, f"{stated}: a prefill fits in."),)
-    if evidence.history.fast_probe_labels:
+    if evidence.history.fast_probe_labels and _is_later(evidence):
         message = (
             f"{stated}: too fast for a prefill, twice in a row (before: {evidence.history.fast_probe_labels[-1]})."
         )
@@ -49,6 +50,12 @@ def _floor(evidence: Evidence) -> Floor | None:
         fixed_seconds=evidence.history.quickest_first_token,
         bound=evidence.target.physical_bound,
     )
+
+
+def _is_later(evidence: Evidence) -> bool:
+    """Sent after the latest too-fast answer had ended, as far as that is known."""
+    until = evidence.history.fast_until
+    return until is None or evidence.observation.sent_at >= until
 
 
 def _source(floor: Floor) -> str:

@@ -7,6 +7,7 @@ from prober.detect.recall import RECALL_CUSUM
 from prober.domain.evidence import Answer, History
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
+from prober.domain.probe import Expectation, Role
 from prober.domain.reading import Recall
 from tests.support.evidence import (
     ALL_FOUND,
@@ -20,6 +21,7 @@ from tests.support.evidence import (
     a_target,
     an_evidence,
     an_observation,
+    over_limit,
 )
 
 ALMOST = RECALL_CUSUM.threshold - 1.0
@@ -34,8 +36,9 @@ ALMOST = RECALL_CUSUM.threshold - 1.0
         (Recall(asked=(HEAD, END), found=(END,)), False, 0.0, Outcome.CLEAN, Reason.RECALL_OK),
         (Recall(asked=(END,), found=(END,)), False, 0.0, Outcome.CLEAN, Reason.RECALL_OK),
         (Recall(asked=(HEAD, MIDDLE, END), found=(END,)), False, ALMOST, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
-        (END_MISSED, False, ALMOST, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
-        (ALL_MISSED, False, 0.0, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
+        (END_MISSED, False, ALMOST, Outcome.SUSPECT, Reason.RECALL_COLLAPSED),
+        (END_MISSED, False, 0.0, Outcome.CLEAN, Reason.RECALL_MISSED),
+        (ALL_MISSED, False, 0.0, Outcome.CLEAN, Reason.RECALL_MISSED),
         (ALL_MISSED, False, ALMOST, Outcome.SUSPECT, Reason.RECALL_COLLAPSED),
         (ALL_MISSED, True, ALMOST, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM),
         (END_MISSED, True, 0.0, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM),
@@ -44,7 +47,7 @@ ALMOST = RECALL_CUSUM.threshold - 1.0
 def test_the_end_needle_decides_and_only_a_run_of_misses_warns(
     recall: Recall, *, refuses: bool, score: float, outcome: Outcome, reason: Reason
 ):
-    """One miss is what honest LLMs do; a refusal explains it; a crossed change score does not."""
+    """One miss is what honest LLMs do; a refusal explains it; a crossed change score does not; END alone is no recall."""
     reading = a_reading(recall=recall, is_refusal_like=refuses)
     (finding,) = detect_own_recall(
         an_evidence(reading=reading, history=History(recall_score=score, is_recall_proven=True))
@@ -87,3 +90,31 @@ def test_an_llm_that_never_recalled_cannot_collapse():
 
     assert (finding.outcome, finding.reason) == (Outcome.INCONCLUSIVE, Reason.RECALL_MISSED)
     assert "has not shown" in finding.message
+
+
+def test_a_miss_in_the_positive_control_is_part_of_it():
+    """A calibration answer counts as a trial and says nothing by itself until the control is passed."""
+    evidence = an_evidence(
+        probe=a_probe(role=Role.CALIBRATION), reading=a_reading(recall=ALL_MISSED), history=History()
+    )
+
+    assert detect_own_recall(evidence) == ()
+
+
+def test_a_miss_of_a_prompt_that_need_not_be_served_is_not_excused():
+    """Over the limit one missing needle is what a stale page looks like: left to the ladder."""
+    (finding,) = detect_own_recall(over_limit(reading=a_reading(recall=ALL_MISSED)))
+
+    assert (finding.outcome, finding.reason) == (Outcome.INCONCLUSIVE, Reason.RECALL_MISSED)
+
+
+@pytest.mark.parametrize(("reported", "is_judged"), [(1_048_528, True), (1_048_529, False)])
+def test_an_answer_that_the_window_cut_short_is_no_trial(reported: int, *, is_judged: bool):
+    """Three needles need 48 tokens; less room than that before the end of the window is no fair trial."""
+    found = detect_own_recall(
+        an_evidence(
+            probe=a_probe(expectation=Expectation.SERVE), planned=reported, reading=a_reading(recall=ALL_MISSED)
+        )
+    )
+
+    assert bool(found) is is_judged

@@ -1,5 +1,7 @@
 """Too fast for a prefill."""
 
+import datetime as dt
+
 import pytest
 
 from prober.detect.detectors.prefill_floor import detect_prefill_floor
@@ -9,7 +11,7 @@ from prober.domain.observation import Timeline, Usage
 from prober.domain.outcome import Outcome
 from prober.domain.probe import PromptSpec
 from prober.domain.target import OverlongContract, PhysicalBound
-from tests.support.evidence import LIMIT, OVER, a_probe, a_target, an_observation, over_limit
+from tests.support.evidence import LIMIT, NOON, OVER, a_probe, a_target, an_observation, over_limit
 
 ANCHORS = {200_000: (20.0, 21.0, 22.0)}
 FLOOR = 28.0
@@ -53,6 +55,19 @@ def test_one_fast_answer_warns_and_a_second_in_a_row_pages(
     (finding,) = judge(seconds, streak=streak)
     assert (finding.outcome, finding.reason, finding.is_confirmed) == (outcome, reason, is_confirmed)
     assert "28.000 s" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("ended_seconds_ago", "outcome"),
+    [(0.0, Outcome.VIOLATION), (60.0, Outcome.VIOLATION), (-0.001, Outcome.SUSPECT)],
+)
+def test_two_fast_answers_in_flight_together_count_once(ended_seconds_ago: float, outcome: Outcome):
+    """Only an answer that was asked for after the first fast one had ended confirms it."""
+    until = NOON - dt.timedelta(seconds=ended_seconds_ago)
+    history = History(anchors=ANCHORS, quickest_first_token=0.0, fast_probe_labels=("a/1",), fast_until=until)
+    observation = an_observation(timeline=Timeline(first_token=0.5), usage=Usage(prompt_tokens=OVER))
+    (finding,) = detect_prefill_floor(over_limit(observation=observation, history=history))
+    assert (finding.outcome, finding.reason) == (outcome, Reason.PREFILL_TOO_FAST)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""Progress for people."""
+
+import io
+
+from rich.console import Console
+
+from prober.cli.progress import ProgressDisplay
+from prober.domain.finding import Reason
+from prober.domain.outcome import Outcome
+from prober.domain.probe import Wave
+from prober.domain.verdict import Spending
+from tests.support.evidence import a_finding, a_judgement, a_probe
+from tests.support.reports import a_report, a_run
+
+
+def told(*, is_terminal: bool) -> str:
+    """What a run's display wrote in the end."""
+    sink = io.StringIO()
+    console = Console(file=sink, width=60, force_terminal=is_terminal, no_color=True, highlight=False)
+    run = a_run()
+    with ProgressDisplay(console) as display:
+        display.run_started(run, Spending(requests=3, prompt_tokens=1_000))
+        display.wave_started(run, Wave(probes=(a_probe(), a_probe()), purpose="seed the pools"), Spending())
+        display.probe_judged(run, a_judgement(None, a_finding(Reason.SERVED, Outcome.CLEAN)), Spending())
+        display.probe_judged(run, a_judgement(None, a_finding(Reason.USAGE_MISMATCH, Outcome.SUSPECT)), Spending())
+        display.internal_error("ladder", KeyError("secret"))
+        display.run_ended(a_report())
+    return sink.getvalue()
+
+
+def test_a_pipe_gets_one_line_per_wave_and_what_is_bad_at_once():
+    """Estimate and cap stand before the first probe; lines are not folded at any width; good news is not listed."""
+    lines = told(is_terminal=False).splitlines()
+
+    assert lines == [
+        "run run-1: target staging, scenarios baseline, seed_and_probe",
+        "estimate for a healthy target: 3 requests, 1,000 tokens; hard cap 25,000,000 tokens",
+        "  baseline: seed the pools (2 probes)",
+        "   SUSPECT  a/1: usage_mismatch",
+        "  internal error in ladder: KeyError",
+    ]
+
+
+def test_a_terminal_gets_a_live_line_that_is_taken_away():
+    """The line moves on, bad news stays above it, and no exception's text is shown."""
+    text = told(is_terminal=True)
+
+    assert "seed the pools" in text
+    assert "SUSPECT" in text
+    assert "secret" not in text
+    assert "(2 probes)" not in text
