@@ -121,6 +121,7 @@ def upgrade() -> None:
         sa.Column("stated_limits", JSON, nullable=True),
         sa.Column("stated_tokens", sa.BigInteger(), nullable=True),
         sa.Column("finish_reason", sa.String(length=200), nullable=True),
+        sa.Column("request_id", sa.String(length=200), nullable=True),
         sa.Column("response_id", sa.String(length=200), nullable=True),
         sa.Column("model_reported", sa.String(length=200), nullable=True),
         sa.Column("evidence_headers", JSON, nullable=False),

@@ -34,6 +34,8 @@ class ProbeSummary:
     role: str
     tenant: str
     canary: str
+    request_id: str
+    """The X-Request-Id it was sent with: how an operator finds it in the server's log."""
     planned_tokens: int | None
     prompt_tokens: int | None
     expectation: str

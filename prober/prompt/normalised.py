@@ -31,10 +31,10 @@ def visible_ascii(text: str) -> bytes:
     these. JSON's escapes count as blanks, so that their letters do not come between words.
     """
     text = _ESCAPE.sub(" ", text)
-    if not text.isascii():
-        text = _without_disguise(text)
+    if text.isascii():
+        return text.encode("ascii").lower()
     # In UTF-8, what begins a character beyond ASCII becomes the `?`, and its other bytes go.
-    return text.encode("utf-8", "surrogatepass").translate(_VISIBLE, _CONTINUATIONS)
+    return _without_disguise(text).encode("utf-8", "surrogatepass").translate(_VISIBLE, _CONTINUATIONS)
 
 
 def letters_of(visible: bytes) -> bytes:

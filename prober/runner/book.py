@@ -73,6 +73,7 @@ def summarise(judgement: Judgement) -> ProbeSummary:
         role=probe.role.value,
         tenant=probe.tenant.name,
         canary=str(prompt.canary),
+        request_id=observation.request_id,
         planned_tokens=prompt.planned_tokens,
         prompt_tokens=observation.usage.prompt_tokens,
         expectation=probe.expectation.value,

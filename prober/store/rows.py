@@ -158,6 +158,7 @@ def observation_row(probe_id: int, judgement: Judgement) -> Row:
         "failure_detail": clip(observation.failure_detail),
         **_refusal(evidence),
         "finish_reason": _clipped(observation.finish_reason),
+        "request_id": _clipped(observation.request_id or None),
         "response_id": _clipped(observation.response_id),
         "model_reported": _clipped(observation.model_reported),
         "evidence_headers": _headers(observation.evidence_headers),

@@ -170,6 +170,7 @@ observations = sa.Table(
     sa.Column("stated_limits", _JSON),
     sa.Column("stated_tokens", sa.BigInteger),
     sa.Column("finish_reason", sa.String(NAME_LENGTH)),
+    sa.Column("request_id", sa.String(NAME_LENGTH)),
     sa.Column("response_id", sa.String(NAME_LENGTH)),
     sa.Column("model_reported", sa.String(NAME_LENGTH)),
     sa.Column("evidence_headers", _JSON, nullable=False),

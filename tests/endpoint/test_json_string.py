@@ -15,7 +15,7 @@ ANY_TEXT = st.text(st.characters(), max_size=40)
 """Lone surrogates and characters beyond the basic plane included."""
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200, deadline=None)
 @given(text=ANY_TEXT, slice_characters=st.integers(1, 7))
 def test_bytes_are_those_of_the_standard_encoder(text: str, slice_characters: int):
     """Whatever the text and wherever it is cut, the bytes are those of `json.dumps`."""

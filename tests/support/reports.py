@@ -75,6 +75,7 @@ def a_probe_summary(**changes: Any) -> ProbeSummary:
         role="check",
         tenant="alpha",
         canary=str(Canary.of(1, 0, 9)),
+        request_id="9b2f4c1e-0000-4000-8000-000000000003",
         planned_tokens=681_274,
         prompt_tokens=681_274,
         expectation="reject",

@@ -47,7 +47,7 @@ ALMOST = RECALL_CUSUM.threshold - 1.0
 def test_the_end_needle_decides_and_only_a_run_of_misses_warns(
     recall: Recall, *, refuses: bool, score: float, outcome: Outcome, reason: Reason
 ):
-    """One miss is what honest LLMs do; a refusal explains it; a crossed change score does not; END alone is no recall."""
+    """One miss is what honest LLMs do; a refusal explains it; a crossed change score does not."""
     reading = a_reading(recall=recall, is_refusal_like=refuses)
     (finding,) = detect_own_recall(
         an_evidence(reading=reading, history=History(recall_score=score, is_recall_proven=True))
