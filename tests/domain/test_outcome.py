@@ -7,7 +7,7 @@ import pytest
 from prober.domain.outcome import Outcome, worst
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.product(Outcome, Outcome))
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(Outcome, Outcome)))
 def test_worst_wins_whatever_the_order(first: Outcome, second: Outcome):
     """Folding is commutative and gives one of its inputs, the higher one."""
     folded = worst([first, second])
