@@ -1,6 +1,7 @@
 """One measured figure and how it is printed."""
 
 import dataclasses
+import json
 import os
 import statistics
 import time
@@ -35,7 +36,7 @@ class Figure:
             bound = f"at least {self.at_least:g}"
         if bound != "no bound":
             judgement = "MISSED" if self.is_missed else "met"
-        columns = (f"{self.name:<46}", f"{self.value:>8.3g} {self.unit:<10}", f"{bound:<13}", f"{judgement:<6}")
+        columns = (f"{self.name:<55}", f"{self.value:>8.3g} {self.unit:<10}", f"{bound:<13}", f"{judgement:<6}")
         return " ".join((*columns, self.beside)).rstrip()
 
 
@@ -54,6 +55,7 @@ class Sizes:
     in_flight: int
 
 
+YARDSTICK_BYTES = 6_500_000
 FULL = Sizes(prompt_tokens=1_000_000, scan_characters=10_000_000, repeats=7, probes=80, blocks=9, in_flight=8)
 
 
@@ -75,6 +77,11 @@ def beside(name: str, ours: Sequence[float], theirs: Sequence[float], unit: str)
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """What the figures were measured on, with a yardstick: how long work takes that is none of ours."""
+    text = "some words of filler text\n" * (YARDSTICK_BYTES // 26)
+    yardstick = best_seconds(10, lambda: json.dumps(text)) * 1e3
     load = os.getloadavg()[0]
-    return f"on {os.cpu_count()} cores, load average {load:.1f} over the last minute"
+    return (
+        f"on {os.cpu_count()} cores, load average {load:.1f} over the last minute, "
+        f"json.dumps of {YARDSTICK_BYTES / 1e6:g} MB in {yardstick:.1f} ms"
+    )

@@ -43,7 +43,7 @@ def test_a_missed_case_fails_and_is_named(monkeypatch: pytest.MonkeyPatch):
     assert f"MISSED {SECOND}: VIOLATION" in finished.stdout
     assert f"ok     {FIRST}: VIOLATION" in finished.stdout
     assert f"1 missed: {SECOND}" in finished.stdout
-    assert len(finished.stdout.splitlines()) == len(CASES) + 1
+    assert sum(line.startswith(("ok ", "MISSED ")) for line in finished.stdout.splitlines()) == len(CASES)
 
 
 def test_right_verdicts_are_0(monkeypatch: pytest.MonkeyPatch):
@@ -53,4 +53,4 @@ def test_right_verdicts_are_0(monkeypatch: pytest.MonkeyPatch):
     assert finished.code == 0
     lines = finished.stdout.splitlines()
     assert [line.split(":")[0] for line in lines[:2]] == [f"ok     {SECOND}", f"ok     {FIRST}"]
-    assert lines[2:] == ["every verdict is right"]
+    assert lines[-1] == "every verdict is right"

@@ -3,12 +3,12 @@
 import pytest
 
 from prober.domain.evidence import Answer
-from prober.domain.finding import Reason
-from prober.domain.observation import Usage
+from prober.domain.finding import Finding, Reason
+from prober.domain.observation import Observation, Usage
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Role
 from prober.domain.verdict import Spending
-from prober.runner.book import RunBook, cost_of, summarise
+from prober.runner.book import RunBook, cost_of, summarise, why_uncalibrated
 from tests.support.evidence import NOON, a_finding, a_judgement, a_probe, a_reading, an_evidence, an_observation
 from tests.support.reports import a_run
 
@@ -87,3 +87,19 @@ def test_only_a_confirmed_violation_counts_as_one(is_confirmed: bool):  # noqa: 
     book.enter(a_judgement(None, finding), Spending())
 
     assert book.has_confirmed_violation is is_confirmed
+
+
+@pytest.mark.parametrize(
+    ("observation", "finding", "words"),
+    [
+        (an_observation(), a_finding(Reason.BUSY, Outcome.INCONCLUSIVE, message="It was busy."), "b/1: It was busy."),
+        (an_observation(usage=Usage()), a_finding(Reason.SERVED, Outcome.CLEAN), "b/1 brought back no count"),
+        (an_observation(), a_finding(Reason.SERVED, Outcome.CLEAN), "do not add up"),
+    ],
+    ids=["unusable", "uncounted", "inconsistent"],
+)
+def test_a_failed_calibration_is_told_by_what_mends_it(observation: Observation, finding: Finding, words: str):
+    """The user learns whether to look at the credential, at the usage field, or at what cuts prompts."""
+    evidence = an_evidence(probe=a_probe(label="b/1"), observation=observation)
+
+    assert words in why_uncalibrated(a_judgement(evidence, finding))

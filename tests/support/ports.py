@@ -4,21 +4,26 @@ import asyncio
 import dataclasses
 import datetime as dt
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any
+
+import pytest
 
 from prober.domain.campaign import Campaign, Run, ScenarioSettings, Trigger
 from prober.domain.errors import LedgerError
-from prober.domain.evidence import Judgement
+from prober.domain.evidence import Judgement, WaveEvidence
 from prober.domain.observation import Observation
-from prober.domain.probe import Probe, Wave
+from prober.domain.probe import Expectation, Probe, PromptSpec, Role, Wave
 from prober.domain.prompt import Prompt
 from prober.domain.target import Target
 from prober.domain.tenant import Tenant
 from prober.domain.verdict import RunReport, Spending
+from prober.plan.scenarios import SCENARIOS
+from prober.plan.stage import Stage
 from prober.prompt.keyring import Keyring
 from prober.prompt.live import LiveIndex
 from prober.runner.ports import Ports
+from prober.runner.run import execute
 from prober.runner.wave import Instruments
 from tests.support.fake_llm import FakeLlm
 from tests.support.ledger import MemoryLedger, SettableClock
@@ -188,3 +193,43 @@ class World:
     def labels(self, event: str) -> list[str]:
         """To which probes something happened, in order."""
         return [label for what, label in self.journal if what == event]
+
+
+async def run_in(world: World, *scenarios: str, **changes: object) -> RunReport:
+    """Run scenarios in a world; other arguments are as for `small_run`."""
+    return await execute(small_run(*scenarios, **changes), world.instruments, world.ports)
+
+
+class RecordedScenario:
+    """Registers itself under a name; remembers whether its generator was closed."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, waves: int = 1, role: Role = Role.CHECK, size: int = 500
+    ) -> None:
+        self.waves = waves
+        self.role = role
+        self.size = size
+        self.evidence: list[WaveEvidence] = []
+        self.stages: list[Stage] = []
+        self.is_closed = False
+        monkeypatch.setitem(SCENARIOS, "recorded", self.play)
+        # Rehearsing would play it as well.
+        monkeypatch.setattr("prober.runner.run.estimate", lambda _campaign: Spending(requests=1))
+
+    def play(self, stage: Stage) -> Generator[Wave, WaveEvidence, None]:
+        self.stages.append(stage)
+        try:
+            for number in range(1, self.waves + 1):
+                self.evidence.append((yield Wave(probes=(self.probe(stage, number),), purpose="see")))
+        finally:
+            self.is_closed = True
+
+    def probe(self, stage: Stage, number: int) -> Probe:
+        return Probe(
+            label=f"recorded/{number:04d}",
+            scenario="recorded",
+            tenant=stage.tenants[number % 2],
+            role=self.role,
+            prompt=PromptSpec(tokens=self.size),
+            expectation=Expectation.SERVE,
+        )

@@ -268,7 +268,7 @@ async def test_a_target_that_fails_after_calibration_is_left_alone_soon(place: W
 
 
 async def test_a_gigabyte_costs_little_memory(place: Workplace):
-    """A peer that sends without end costs at most 96 MiB over a run that is refused at once.
+    """A peer that sends without end costs at most 64 MiB over a run that is refused at once.
 
     4 MiB of answer are read at most; decoding, joining and reading them hold several copies for a moment.
     """
@@ -279,7 +279,7 @@ async def test_a_gigabyte_costs_little_memory(place: Workplace):
             peaks.append(await peak_memory(place))
             assert server.connections == 1
 
-    assert peaks[1] - peaks[0] < 96 << 20
+    assert peaks[1] - peaks[0] < 64 << 20
 
 
 async def peak_memory(place: Workplace) -> int:

@@ -35,7 +35,8 @@ def main() -> None:
     parser.add_argument("--context", type=int, required=True)
     parser.add_argument("--keys", required=True)
     server = xllamacpp.Server(parameters(parser.parse_args()))
-    print(json.dumps({"url": server.listening_address, "version": xllamacpp.__version__}), flush=True)
+    sys.stdout.write(json.dumps({"url": server.listening_address, "version": xllamacpp.__version__}) + "\n")
+    sys.stdout.flush()
     sys.stdin.read()
 
 
