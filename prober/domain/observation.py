@@ -115,6 +115,10 @@ class Observation:
     text: str = dataclasses.field(default="", repr=False)
     """Content channel. May hold other people's data: read by `prompt.reading`, then given to the vault port only."""
     reasoning: str = dataclasses.field(default="", repr=False)
+    other_text: str = dataclasses.field(default="", repr=False)
+    """What the peer said outside both channels: error bodies, error frames, frames that could not be read. Searched
+    for canaries like an answer, since a refusal can be written into memory that holds another prompt; otherwise mute.
+    """
     reasoning_characters: int = 0
     """Length of the reasoning channel; set where the text itself is taken away (`without_text`)."""
     finish_reason: str | None = None
@@ -134,6 +138,6 @@ class Observation:
     bytes_received: int = 0
 
     def without_text(self) -> "Observation":
-        """Copy with both text channels emptied: what detectors and everything after them may hold."""
+        """Copy without the peer's text: what detectors and everything after them may hold."""
         characters = max(self.reasoning_characters, len(self.reasoning))
-        return dataclasses.replace(self, text="", reasoning="", reasoning_characters=characters)
+        return dataclasses.replace(self, text="", reasoning="", other_text="", reasoning_characters=characters)

@@ -152,6 +152,7 @@ class HttpEndpoint:
             refusal=self._blinded(exchange.refusal),
             text="" if answer is None else answer.text,
             reasoning="" if answer is None else answer.reasoning,
+            other_text=exchange.other_text,
             finish_reason=None if answer is None else self._blinds.over_any(answer.finish_reason),
             usage=Usage() if answer is None else answer.usage,
             timeline=timeline,

@@ -33,6 +33,7 @@ class AnswerCollector:
         self._body_at = 0.0
         self._text: list[str] = []
         self._reasoning: list[str] = []
+        self._other: list[str] = []
         self.shape = Shape.UNKNOWN
         self.usage = Usage()
         self.refusal: Refusal | None = None
@@ -54,6 +55,11 @@ class AnswerCollector:
     def reasoning(self) -> str:
         """Reasoning so far."""
         return "".join(self._reasoning)
+
+    @property
+    def other_text(self) -> str:
+        """Errors and unreadable frames so far, one per line, as they came."""
+        return "\n".join(self._other)
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the body."""
@@ -77,20 +83,24 @@ class AnswerCollector:
         if self.shape is Shape.STREAM:
             self._take_events(self._decoder.finish())
             return
-        frame = self._dialect.whole(bytes(self._body))
+        body = bytes(self._body)
         self._body.clear()
-        self._take(frame)
+        frame = self._dialect.whole(body)
+        self._take(frame, body)
         self.is_terminated = not frame.is_bad
 
     def _take_events(self, events: list[ServerEvent]) -> None:
         for event in events:
             if event.is_oversized or (event.is_stray and not event.data.lstrip().startswith(b"{")):
                 self.bad_frames += 1
+                self._other.append(as_read(event.data))
             else:
                 self._stopwatch.mark("first_frame")
-                self._take(self._dialect.frame(event.data, event.name))
+                self._take(self._dialect.frame(event.data, event.name), event.data)
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: Frame, data: bytes) -> None:
+        if frame.is_bad or frame.refusal is not None:
+            self._other.append(as_read(data))
         if frame.is_bad:
             self.bad_frames += 1
             return
@@ -112,6 +122,11 @@ class AnswerCollector:
         self.model = self.model or frame.model
         self.is_done = self.is_done or frame.is_done
         self.is_terminated = self.is_terminated or frame.is_done or frame.finish_reason is not None
+
+
+def as_read(data: bytes) -> str:
+    """Text of bytes that need not be any."""
+    return data.decode("utf-8", "replace")
 
 
 def _sniff(head: bytes, announced: Shape) -> Shape:

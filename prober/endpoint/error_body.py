@@ -26,8 +26,9 @@ _SAYS_NOTHING = frozenset({"error", "null", "None"})
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 _CODE_IN_PLAIN_TEXT = re.compile(r"""["'](?:code|type)["']\s*:\s*["']?([A-Za-z0-9][A-Za-z0-9_.:-]{0,63})""")
 _STATUS_IN_PLAIN_TEXT = re.compile(r"""["'](?:status|status_code|code)["']\s*:\s*["']?([45]\d\d)\b""")
-_CODE_BEFORE_TEXT = re.compile(r"^\s*(?:(?:AiError|Error): *){0,4}(\d{4,5}):", re.MULTILINE)
-"""Cloudflare's binding form: `3010: AiError: ...`."""
+_CODE_BEFORE_TEXT = re.compile(r"^[^\S\n]{0,8}(?:(?:AiError|Error): {0,8}){0,4}(\d{4,5}):", re.MULTILINE)
+"""Cloudflare's binding form: `3010: AiError: ...`. Blanks are bounded: any number of them, sought from each of
+thousands of empty lines, would take seconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

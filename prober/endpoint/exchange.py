@@ -10,7 +10,7 @@ import httpx
 
 from prober.domain.observation import FailureKind, Refusal
 from prober.domain.probe import Disconnect
-from prober.endpoint.collector import AnswerCollector
+from prober.endpoint.collector import AnswerCollector, as_read
 from prober.endpoint.dialects.dialect import Dialect
 from prober.endpoint.disconnect import HangUp
 from prober.endpoint.failures import Phase, classify_failure
@@ -66,6 +66,11 @@ class Exchange(Wire):
     def refusal(self) -> Refusal | None:
         """By status, or by an error within a 2xx answer."""
         return self._refusal if self.answer is None else self.answer.refusal
+
+    @property
+    def other_text(self) -> str:
+        """Body of a refusal by status, or the errors within a 2xx answer."""
+        return as_read(bytes(self._refusal_body)) if self.answer is None else self.answer.other_text
 
     async def run(self, client: httpx.AsyncClient, request: httpx.Request) -> None:
         """Send and receive. Raises nothing but what cancels the task, and then leaves no socket behind."""

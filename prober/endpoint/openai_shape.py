@@ -19,6 +19,7 @@ _NOT_SERVED = frozenset({"abort", "error"})
 """Finish reasons of answers that broke off: SGLang's `abort`, vLLM's `error`, Workers AI's `error`."""
 _FAILURE_EVENTS = ("error", "response.failed")
 _OURS = frozenset({"messages", "stream", "max_tokens", "max_completion_tokens"})
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 _ERROR_FRAME = re.compile(rb"""\s*\{\s*["']error["']\s*:""")
 """SGLang's gateway prints Python's repr of a dict into `data:`, which is no JSON."""
 
@@ -141,12 +142,8 @@ def _content(message: Mapping[str, object]) -> str:
 
 
 def _reasoning(message: Mapping[str, object]) -> str:
-    # vLLM and OpenRouter send the same text under both names while they rename the field.
-    for name in ("reasoning_content", "reasoning", "thinking"):
-        text = _joined(message.get(name))
-        if text:
-            return text
-    return ""
+    # vLLM and OpenRouter send the same text under several names while they rename the field.
+    return "".join(dict.fromkeys(_joined(message[name]) for name in _REASONING if message.get(name)))
 
 
 def _joined(content: object) -> str:

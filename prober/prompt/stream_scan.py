@@ -16,6 +16,8 @@ _EPOCH_SYMBOL = IDENTITY_SYMBOLS - 1
 _SYMBOL_EPOCH = np.arange(SYMBOLS) >> SYMBOL_BITS - EPOCH_BITS
 _SAMPLE_STRIDE: Final = 61
 """Every so many windows are tried first; prime to the period, so that all rotations are among them."""
+_MANY_WINDOWS: Final = 4096
+"""From so many on a sample pays."""
 _WINDOWS_AT_ONCE: Final = 1 << 16
 """Windows looked at together, so that intermediate arrays stay in a core's own cache."""
 
@@ -30,15 +32,17 @@ class StreamScan:
         self.identities = np.full(len(starts), -1, np.int64)
         self.blocks = np.full(len(starts), -1, np.int64)
         known_epochs = np.isin(_SYMBOL_EPOCH, keyring.epochs())
-        self._attempt(np.arange(0, len(starts), _SAMPLE_STRIDE), known_epochs, None)
-        # Canaries seldom come in a single window: those that the sample holds are looked for before anything else,
-        # and cost no further tags.
-        seen = np.unique(self.identities[self.identities >= 0])
-        if len(seen):
-            seen_epoch_symbols = np.zeros(SYMBOLS, np.bool_)
-            seen_epoch_symbols[seen >> SYMBOL_BITS * _EPOCH_SYMBOL] = True
-            self._attempt(self._left(), seen_epoch_symbols, seen)
+        if len(starts) >= _MANY_WINDOWS:
+            self._attempt_what_a_sample_holds(known_epochs)
         self._attempt(self._left(), known_epochs, None)
+
+    def _attempt_what_a_sample_holds(self, known_epochs: npt.NDArray[np.bool_]) -> None:
+        """Look for a few canaries before any other: their windows then cost no tag, nor do their wrong rotations."""
+        self._attempt(np.arange(0, len(self._starts), _SAMPLE_STRIDE), known_epochs, None)
+        seen = np.unique(self.identities[self.identities >= 0])
+        seen_epoch_symbols = np.zeros(SYMBOLS, np.bool_)
+        seen_epoch_symbols[seen >> SYMBOL_BITS * _EPOCH_SYMBOL] = True
+        self._attempt(self._left(), seen_epoch_symbols, seen)
 
     def _left(self) -> npt.NDArray[np.intp]:
         return np.flatnonzero(self.identities < 0)

@@ -92,7 +92,13 @@ async def _judge(
 ) -> Judgement:
     """Read the answer's text, then let go of it: nothing behind this point holds a word of it."""
     reading = await asyncio.to_thread(
-        read, observation.text, observation.reasoning, prompt, instruments.keyring, instruments.live
+        read,
+        observation.text,
+        observation.reasoning,
+        prompt,
+        instruments.keyring,
+        instruments.live,
+        other=observation.other_text,
     )
     target = book.run.campaign.target
     evidence = Evidence(

@@ -18,6 +18,7 @@ from prober.domain.verdict import Spending
 from tests.support.evidence import an_evidence
 
 HEAD, MIDDLE, END = NeedlePosition
+Positions = tuple[NeedlePosition, ...]
 
 
 @pytest.mark.parametrize(("pool", "first"), [(681_280, 681_274), (None, 1_048_570), (2_000_000, 1_048_570)])
@@ -29,7 +30,7 @@ def test_the_first_rejected_length_is_the_smaller_limit_less_six(pool: int | Non
 
 
 @pytest.mark.parametrize(("expectation", "is_over"), [("serve", False), ("reject", True), ("either", True)])
-def test_whatever_need_not_be_served_counts_as_over_limit(expectation: str, is_over: bool):
+def test_whatever_need_not_be_served_counts_as_over_limit(expectation: str, *, is_over: bool):
     """Probes that might be refused are treated with the care of over-limit ones."""
     probe = Probe(
         label="a/1",
@@ -44,7 +45,7 @@ def test_whatever_need_not_be_served_counts_as_over_limit(expectation: str, is_o
 
 
 @pytest.mark.parametrize(("lag", "trusted"), [(0.0, True), (0.020, True), (0.0201, False)])
-def test_a_late_event_loop_makes_timing_untrusted(lag: float, trusted: bool):
+def test_a_late_event_loop_makes_timing_untrusted(lag: float, *, trusted: bool):
     """Above 20 ms of loop lag a timing proves nothing."""
     assert Timeline(loop_lag_seconds=lag).is_trusted is trusted
 
@@ -58,7 +59,9 @@ def test_a_late_event_loop_makes_timing_untrusted(lag: float, trusted: bool):
         ((END,), (), (END,), True, True),
     ],
 )
-def test_recall_tells_what_is_missing(asked, found, missed, end_missed: bool, all_missed: bool):
+def test_recall_tells_what_is_missing(
+    asked: Positions, found: Positions, missed: Positions, *, end_missed: bool, all_missed: bool
+):
     """Missed needles are those asked for and not found; nothing asked is nothing missed."""
     recall = Recall(asked=asked, found=found)
 
@@ -85,9 +88,7 @@ def test_a_judgement_without_findings_is_inconclusive():
 
 def test_a_violation_is_confirmed_only_when_a_finding_says_so():
     """Confirmation belongs to the finding, and only violations count."""
-    suspect = Finding(
-        detector="d", outcome=Outcome.SUSPECT, reason=Reason.FOREIGN_TEXT, message="m", is_confirmed=True
-    )
+    suspect = Finding(detector="d", outcome=Outcome.SUSPECT, reason=Reason.FOREIGN_TEXT, message="m", is_confirmed=True)
     violation = dataclasses.replace(suspect, outcome=Outcome.VIOLATION)
 
     assert not Judgement(evidence=an_evidence(), findings=(suspect,)).is_confirmed_violation

@@ -43,9 +43,10 @@ def assert_as_defined(text: str, canaries: list[Canary], keyring: Keyring, least
 
 # Small numbers make symbols alike, and tenants below 64 pass for epoch 0 in a wrong rotation.
 @pytest.mark.parametrize("canary", [Canary.of(1, 0, 1), Canary.of(0, 0, 0), Canary.of(1999, 0, 0x0ABCDEF)])
-def test_every_window_of_a_stream_is_recognised(canary: Canary):
+@pytest.mark.parametrize("lines", [1, 40, 300])
+def test_every_window_of_a_stream_is_recognised(canary: Canary, lines: int):
     """No window of a long stretch is missed, in any rotation, nor given another position."""
-    assert_as_defined(filler(canary, [200]), [canary], KEYRING, least=3000)
+    assert_as_defined(filler(canary, [lines]), [canary], KEYRING, least=16 * lines - 11)
 
 
 def test_canaries_mixed_into_salad_are_told_apart():
@@ -65,6 +66,19 @@ def test_an_epoch_that_is_not_on_the_keyring_is_nobodys():
     """Text under a key that the reader lacks stays unattributed."""
     text = filler(Canary.of(5, 1, 99), [60], keyring=ROTATED)
     assert_as_defined(text, [], KEYRING, least=0)
+
+
+def test_a_scrap_before_much_salad_is_recognised():
+    """Words that share the canary's epoch symbol by chance do not become its windows."""
+    canary = Canary.of(700, 0, 0x1234567)
+    words = filler(canary, [1]).split()[:12] + random.Random(5).choices(WORDS, k=6000)
+    assert_as_defined(" ".join(words), [canary], KEYRING, least=2)
+
+
+@pytest.mark.parametrize("words", [500, 6000])
+def test_salad_is_nobodys(words: int):
+    """Random words of the alphabet, few or many, have no owner."""
+    assert_as_defined(" ".join(random.Random(3).choices(WORDS, k=words)), [], KEYRING, least=0)
 
 
 def test_no_windows_at_all():

@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime as dt
-from typing import Any
 
 from prober.domain.campaign import Campaign, Run, Trigger
 from prober.domain.canary import Canary
@@ -19,7 +18,7 @@ DONOR_CANARY = Canary.of(2, 0, 77)
 STRANGER_CANARY = Canary.of(900, 3, 5)
 
 
-def a_campaign(**changes: Any) -> Campaign:
+def a_campaign(**changes: object) -> Campaign:
     """A campaign of two tenants against a shared target of the incident's sizes."""
     target = Target(
         name="staging",
@@ -38,13 +37,13 @@ def a_campaign(**changes: Any) -> Campaign:
     return dataclasses.replace(campaign, **changes)
 
 
-def a_run(**changes: Any) -> Run:
+def a_run(**changes: object) -> Run:
     """A manual run."""
     run = Run(run_id="run-1", campaign=a_campaign(), trigger=Trigger.MANUAL, started_at=STARTED)
     return dataclasses.replace(run, **changes)
 
 
-def a_sighting(canary: Canary = DONOR_CANARY, **changes: Any) -> Sighting:
+def a_sighting(canary: Canary = DONOR_CANARY, **changes: object) -> Sighting:
     """A strong sighting of the donor's text."""
     sighting = Sighting(
         tier=Tier.CODE, canary=canary, is_live=True, windows=19, first_block=12, last_block=14, evidence_bits=36.6
@@ -52,7 +51,7 @@ def a_sighting(canary: Canary = DONOR_CANARY, **changes: Any) -> Sighting:
     return dataclasses.replace(sighting, **changes)
 
 
-def a_leak(**changes: Any) -> Finding:
+def a_leak(**changes: object) -> Finding:
     """A confirmed violation with one sighting."""
     finding = Finding(
         detector="foreign_canary",
@@ -67,7 +66,7 @@ def a_leak(**changes: Any) -> Finding:
     return dataclasses.replace(finding, **changes)
 
 
-def a_probe_summary(**changes: Any) -> ProbeSummary:
+def a_probe_summary(**changes: object) -> ProbeSummary:
     """The probe that received foreign text."""
     summary = ProbeSummary(
         label="seed_and_probe/0003",
@@ -90,7 +89,7 @@ def a_probe_summary(**changes: Any) -> ProbeSummary:
     return dataclasses.replace(summary, **changes)
 
 
-def a_report(**changes: Any) -> RunReport:
+def a_report(**changes: object) -> RunReport:
     """A report of a run that found the incident."""
     report = RunReport(
         run=a_run(),
