@@ -5,7 +5,6 @@ import sys
 
 import typer
 from rich.console import Console
-from rich.rule import Rule
 
 from prober.cli.exits import Exit
 from prober.cli.interrupts import run_interruptible
@@ -39,7 +38,7 @@ async def _play(console: Console, log: Log) -> bool:
     with ProgressDisplay(console) as display:
         async for step in play(log=log, watchers=[display]):
             if isinstance(step, Act):
-                console.print(Rule(step.title, align="left", style="default"))
+                console.print(step.title, style="bold", highlight=False, soft_wrap=True)
             else:
                 print_report(console, step.report)
                 console.print()

@@ -1,4 +1,4 @@
-"""Progress of a run for people: a live line on a terminal, one line per wave in a pipe."""
+"""Progress of a run for people: a live line on a terminal, one line per step in a pipe."""
 
 import contextlib
 from types import TracebackType
@@ -12,7 +12,7 @@ from prober.domain.evidence import Judgement
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Wave
 from prober.domain.verdict import RunReport, Spending
-from prober.report.console import STYLES, counted, spending_words
+from prober.report.console import STYLES, spending_words
 
 
 class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
@@ -33,6 +33,7 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
             disable=not self._is_live,
         )
         self._task = self._progress.add_task("starting", total=None)
+        self._shown = ""
 
     def __enter__(self) -> Self:
         """Start the display."""
@@ -63,11 +64,11 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
 
     def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:  # noqa: ARG002 - part of the port
         """Say what goes out."""
-        scenario = wave.probes[0].scenario
-        self._progress.update(self._task, description=f"{scenario}: {wave.purpose}")
-        if not self._is_live:
-            count = counted(len(wave.probes), "probe")
-            self._console.print(f"  {scenario}: {wave.purpose} ({count})", highlight=False, soft_wrap=True)
+        step = f"{wave.probes[0].scenario}: {wave.purpose}"
+        self._progress.update(self._task, description=step)
+        if not self._is_live and step != self._shown:
+            self._console.print(f"  {step}", highlight=False, soft_wrap=True)
+        self._shown = step
 
     def probe_judged(self, run: Run, judgement: Judgement, spent: Spending) -> None:  # noqa: ARG002 - part of the port
         """Count, and show at once what is bad."""

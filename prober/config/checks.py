@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prober.config.problems import Location
 from prober.config.schema import TargetSettings, TenantSettings
+from prober.detect.recall import least_output_tokens
 from prober.domain.canary import TENANT_BITS
 
 MINIMUM_TENANTS = 2
@@ -21,6 +22,10 @@ def target_objections(target: TargetSettings, base: Path) -> Iterator[Objection]
             yield (name,), f"must be a multiple of page_tokens ({target.page_tokens}): pools hold whole pages"
     if target.deadline_seconds < target.hang_seconds:
         yield ("deadline_seconds",), "must not be below hang_seconds"
+    least = least_output_tokens(target.ask)
+    if target.settings.over_limit_max_output_tokens < least:
+        message = f"must be at least {least} where ask is {target.ask.value}: less leaves no room to recall anything"
+        yield ("settings", "over_limit_max_output_tokens"), message
     if target.scenarios is not None:
         yield from _scenario_objections(target.scenarios)
     yield from _file_objections(target, base)

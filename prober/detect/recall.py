@@ -4,6 +4,7 @@ import math
 
 from prober.domain.evidence import Answer, Evidence
 from prober.domain.prompt import NeedlePosition
+from prober.domain.target import Ask
 from prober.stats.cusum import Cusum
 
 RECALL_CUSUM = Cusum(honest_rate=0.05, broken_rate=0.9, threshold=math.log(1e4))
@@ -17,6 +18,13 @@ them passes five in a row in 3 % of runs."""
 
 _OUTPUT_TOKENS_PER_NEEDLE = 16
 """`The harbour phrase is a b c.` in any known tokenizer, with room."""
+
+_NEEDLES_ASKED = {Ask.PHRASES_AND_COPY: 3, Ask.END_PHRASE: 1}
+
+
+def least_output_tokens(ask: Ask) -> int:
+    """Say how many output tokens an answer needs to be a trial of recall; with fewer, no answer ever is one."""
+    return _OUTPUT_TOKENS_PER_NEEDLE * _NEEDLES_ASKED[ask]
 
 
 def is_fair(evidence: Evidence) -> bool:

@@ -34,3 +34,18 @@ def seed(course: Course, longest: int) -> Generator[Wave, WaveEvidence, int]:
         seeded += sum(counted_tokens(judgement) or 0 for judgement in received if judgement.evidence.answer.is_served)
         yield from confirm(course, received)
     return seeded
+
+
+def shortfall(course: Course, longest: int, seeded: int) -> tuple[str, ...]:
+    """Say that donors were served, yet too few for an over-limit probe of `longest` to show anything.
+
+    Nothing is said of a scenario that had to stop: its judgements tell why.
+    """
+    wanted = seed_tokens(course.stage, longest)
+    if seeded >= wanted or course.must_stop:
+        return ()
+    message = (
+        f"Only {seeded:,} of the {wanted:,} tokens of canary text went through that {course.scenario} needs, so pages "
+        "may have been read in which no leak could show; larger donors (donor_tokens) fill the pools."
+    )
+    return (message,)

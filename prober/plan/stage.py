@@ -21,5 +21,9 @@ class Stage:
     calibration: Calibration
 
 
-Scenario = Callable[[Stage], Generator[Wave, WaveEvidence, None]]
-"""Yields waves, receives their evidence: `wave_evidence = yield Wave(...)`. Pure, so adaptive ones are testable."""
+Scenario = Callable[[Stage], Generator[Wave, WaveEvidence, tuple[str, ...]]]
+"""Yields waves, receives their evidence: `wave_evidence = yield Wave(...)`. Pure, so adaptive ones are testable.
+
+Returns, in sentences of ours, what it set out to judge and could not, though every answer was sound: without that a
+run that never provoked the fault would read as clean.
+"""

@@ -103,16 +103,29 @@ def why_uncalibrated(last: Judgement) -> str:
 
 
 def cost_of(judgement: Judgement) -> Spending:
-    """Tokens one probe spent: as reported, else as planned; a refused prompt was not processed."""
+    """Tokens one probe spent: as reported, else as planned; a refused prompt was not processed.
+
+    A count that is not the prompt's (the stub of a rejected one counts 1) must not buy further probes: the plan stands
+    against it, but where the answer was made from a shortened prompt. Nor must a count of fewer tokens than came.
+    """
     evidence = judgement.evidence
     usage = evidence.observation.usage
     if evidence.answer.is_rejected or evidence.answer in _NOT_PROCESSED:
         return Spending(requests=1)
-    prompt_tokens = usage.prompt_tokens if usage.prompt_tokens is not None else planned_cost(judgement).prompt_tokens
-    output_tokens = (
-        usage.completion_tokens if usage.completion_tokens is not None else evidence.observation.token_frames
+    return Spending(
+        requests=1,
+        prompt_tokens=_prompt_cost(judgement),
+        output_tokens=max(usage.completion_tokens or 0, evidence.observation.token_frames),
     )
-    return Spending(requests=1, prompt_tokens=prompt_tokens, output_tokens=output_tokens)
+
+
+def _prompt_cost(judgement: Judgement) -> int:
+    counted, believed = judgement.evidence.observation.usage.prompt_tokens, reported_tokens(judgement)
+    if believed is not None and counted is not None:
+        return believed
+    if counted is not None and judgement.evidence.answer is Answer.TRUNCATED:
+        return counted
+    return max(counted or 0, planned_cost(judgement).prompt_tokens)
 
 
 def planned_cost(judgement: Judgement) -> Spending:

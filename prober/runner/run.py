@@ -101,7 +101,8 @@ class _Performance:
                 settings=campaign.settings,
                 calibration=self.calibration,
             )
-            await self._drive(SCENARIOS[name](stage))
+            for shortfall in await self._drive(SCENARIOS[name](stage)):
+                self.book.note(Reason.TOO_FEW_SAMPLES, shortfall)
 
     async def _calibrate(self) -> Calibration:
         campaign = self.book.run.campaign

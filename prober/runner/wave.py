@@ -74,9 +74,12 @@ async def send_wave(planned: Sequence[Planned], book: RunBook, instruments: Inst
     for (probe, prompt), send in zip(planned, sends, strict=True):
         judgement = await _judge(probe, prompt, send.result(), book, instruments, ports)
         spent = cost_of(judgement)
-        await ports.ledger.record(book.run, judgement)
-        book.enter(judgement, spent)
-        ports.telemetry.probe_judged(book.run, judgement, spent)
+        try:
+            await ports.ledger.record(book.run, judgement)
+        finally:
+            # A leak that was seen must reach report and metrics even where the disk is full or somebody interrupts.
+            book.enter(judgement, spent)
+            ports.telemetry.probe_judged(book.run, judgement, spent)
         judgements.append(judgement)
     return tuple(judgements)
 

@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 import dataclasses
 import json
+import os
+import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Mapping
 
 from prober.domain.errors import LabError
@@ -20,6 +23,8 @@ async def lab_process(
     scene: str, keys: Mapping[str, str], *, shrink: int = 1, time_scale: float | None = None
 ) -> AsyncIterator[str]:
     """Serve a scene on a free loopback port; yield its URL, end the process behind it.
+
+    The child's standard input stays open as long as we live: its end tells the child that we were killed.
 
     Args:
         scene: name in `lab.scenes.SCENES`.
@@ -47,9 +52,8 @@ async def _address(process: asyncio.subprocess.Process, order: Mapping[str, obje
     try:
         async with asyncio.timeout(READY_SECONDS):
             with contextlib.suppress(ConnectionError):
-                process.stdin.write(json.dumps(order).encode())
+                process.stdin.write(json.dumps(order).encode() + b"\n")
                 await process.stdin.drain()
-                process.stdin.close()
             line = await process.stdout.readline()
     except TimeoutError:
         raise LabError(f"{name} was not ready within {READY_SECONDS:.0f} s") from None
@@ -72,13 +76,21 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 def main() -> None:
-    """Be the child: read the order from standard input and serve it until stopped."""
-    order = json.load(sys.stdin)
+    """Be the child: read the order from standard input and serve it until stopped, or until the parent is gone."""
+    order = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         settings = stage_scene(order["scene"], shrink=order["shrink"], time_scale=order["time_scale"])
         asyncio.run(serve(dataclasses.replace(settings, keys=order["keys"]), LOOPBACK, 0))
     except LabError as error:
         sys.exit(str(error))
+
+
+def _end_with_parent() -> None:
+    # The descriptor itself: a thread that waits in `sys.stdin` holds its lock, which the interpreter's end needs.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ def told(*, is_terminal: bool) -> str:
     run = a_run()
     with ProgressDisplay(console) as display:
         display.run_started(run, Spending(requests=3, prompt_tokens=1_000))
-        display.wave_started(run, Wave(probes=(a_probe(), a_probe()), purpose="seed the pools"), Spending())
+        for _ in range(3):
+            display.wave_started(run, Wave(probes=(a_probe(), a_probe()), purpose="seed the pools"), Spending())
         display.probe_judged(run, a_judgement(None, a_finding(Reason.SERVED, Outcome.CLEAN)), Spending())
         display.probe_judged(run, a_judgement(None, a_finding(Reason.USAGE_MISMATCH, Outcome.SUSPECT)), Spending())
         display.internal_error("ladder", KeyError("secret"))
@@ -28,14 +29,14 @@ def told(*, is_terminal: bool) -> str:
     return sink.getvalue()
 
 
-def test_a_pipe_gets_one_line_per_wave_and_what_is_bad_at_once():
-    """Estimate and cap stand before the first probe; lines are not folded at any width; good news is not listed."""
+def test_a_pipe_gets_one_line_per_step_and_what_is_bad_at_once():
+    """Estimate and cap come first; waves alike share a line; lines are never folded; good news is not listed."""
     lines = told(is_terminal=False).splitlines()
 
     assert lines == [
         "run run-1: target staging, scenarios baseline, seed_and_probe",
         "estimate for a healthy target: 3 requests, 1,000 tokens; hard cap 25,000,000 tokens",
-        "  baseline: seed the pools (2 probes)",
+        "  baseline: seed the pools",
         "   SUSPECT  a/1: usage_mismatch",
         "  internal error in ladder: KeyError",
     ]
@@ -48,4 +49,3 @@ def test_a_terminal_gets_a_live_line_that_is_taken_away():
     assert "seed the pools" in text
     assert "SUSPECT" in text
     assert "secret" not in text
-    assert "(2 probes)" not in text

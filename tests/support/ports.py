@@ -212,17 +212,19 @@ class RecordedScenario:
         self.evidence: list[WaveEvidence] = []
         self.stages: list[Stage] = []
         self.is_closed = False
+        self.shortfalls: tuple[str, ...] = ()
         monkeypatch.setitem(SCENARIOS, "recorded", self.play)
         # Rehearsing would play it as well.
         monkeypatch.setattr("prober.runner.run.estimate", lambda _campaign: Spending(requests=1))
 
-    def play(self, stage: Stage) -> Generator[Wave, WaveEvidence, None]:
+    def play(self, stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
         self.stages.append(stage)
         try:
             for number in range(1, self.waves + 1):
                 self.evidence.append((yield Wave(probes=(self.probe(stage, number),), purpose="see")))
         finally:
             self.is_closed = True
+        return self.shortfalls
 
     def probe(self, stage: Stage, number: int) -> Probe:
         return Probe(

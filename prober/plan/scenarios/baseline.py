@@ -11,7 +11,7 @@ from prober.plan.lengths import baseline_tokens, small_tokens
 from prober.plan.stage import Stage
 
 
-def baseline(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
+def baseline(stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
     """Send small probes, then large ones, of all tenants in turn; then the anchors at the large size.
 
     A healthy target serves every one of them, recalls the needles and reports usage as predicted.
@@ -23,3 +23,4 @@ def baseline(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
         received = yield from course.send(checks, f"check prompts of {size:,} tokens, which fit")
         yield from confirm(course, received)
     yield from anchor(course)
+    return ()

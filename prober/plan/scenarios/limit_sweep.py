@@ -9,7 +9,7 @@ from prober.plan.confirm import confirm
 from prober.plan.course import Course
 from prober.plan.lengths import seed_tokens, sweep_points
 from prober.plan.limits import Soundness, counted_tokens, soundness
-from prober.plan.seeding import seed
+from prober.plan.seeding import seed, shortfall
 from prober.plan.stage import Stage
 from prober.stats.boundary import Bisection
 
@@ -17,19 +17,22 @@ TRIES = 2
 """Of a length whose answer could not be judged, or misses its decisive needle: honest LLMs forget 1 to 4 % at 1M."""
 
 
-def limit_sweep(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
+def limit_sweep(stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
     """Seed once, probe around every known or stated limit, then bisect between sound and not sound.
 
     The lengths found stand in the judgements; `plan.limits.limit_map` reads them off.
     """
     course = Course("limit_sweep", stage)
     points = sweep_points(stage)
-    yield from seed(course, max(points, key=lambda length: seed_tokens(stage, length)))
+    longest = max(points, key=lambda length: seed_tokens(stage, length))
+    seeded = yield from seed(course, longest)
+    missing = shortfall(course, longest, seeded)
     course.max_probes = len(course.judgements) + stage.settings.sweep_max_probes
     sweep = _Sweep(course)
     yield from sweep.visit_points()
     if stage.settings.sweep_bisect:
         yield from sweep.bisect()
+    return (*missing, *sweep.shortfall())
 
 
 class _Sweep:
@@ -64,6 +67,17 @@ class _Sweep:
             narrower = self._bracket()
             misses = misses + 1 if narrower == bracket else 0
             bracket = narrower
+
+    def shortfall(self) -> tuple[str, ...]:
+        """Say that the probes ran out before any length beyond a limit was judged."""
+        is_used_up = len(self.course.judgements) >= (self.course.max_probes or 0)
+        if self.beyond or not is_used_up:
+            return ()
+        message = (
+            f"All {self.course.stage.settings.sweep_max_probes:,} probes of the sweep (sweep_max_probes) were sent "
+            "before a length beyond any limit was judged."
+        )
+        return (message,)
 
     def _visit(self, length: int, slack_tokens: int) -> Generator[Wave, WaveEvidence, None]:
         """Probe one length until it is judged, at most `TRIES` times, each with fresh text."""

@@ -9,11 +9,11 @@ from prober.plan.anchoring import anchor, is_anchored
 from prober.plan.confirm import confirm
 from prober.plan.course import Course
 from prober.plan.lengths import over_limit_lengths, seed_tokens
-from prober.plan.seeding import seed
+from prober.plan.seeding import seed, shortfall
 from prober.plan.stage import Stage
 
 
-def seed_and_probe(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
+def seed_and_probe(stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
     """Seed, time prefills if none are timed yet, then send over-limit probes of a tenant that seeded nothing.
 
     Over-limit probes go one at a time. The first hit is re-probed at once with fresh text; on a shared target a
@@ -21,13 +21,16 @@ def seed_and_probe(stage: Stage) -> Generator[Wave, WaveEvidence, None]:
     """
     course = Course("seed_and_probe", stage)
     lengths = over_limit_lengths(stage)
-    yield from seed(course, max(lengths, key=lambda length: seed_tokens(stage, length)))
+    longest = max(lengths, key=lambda length: seed_tokens(stage, length))
+    seeded = yield from seed(course, longest)
+    missing = shortfall(course, longest, seeded)
     if not is_anchored(course):
         yield from anchor(course)
     for number in range(stage.settings.over_limit_probes):
         if course.must_stop:
-            return
+            return missing
         length = lengths[number % len(lengths)]
         probe = course.draft(Role.CHECK, course.checker(number), length)
         received = yield from aim(course, probe, f"probe with {length:,} tokens, over the limit")
         yield from confirm(course, received)
+    return missing
