@@ -73,7 +73,7 @@ def find_codes(visible: bytes, read: Callable[[bytes], _Read | None]) -> tuple[d
     for place in _places(visible, _REF):
         beyond = place + len(_REF)
         # Prose is full of places that fit but for the digits, and these are told sooner than the pattern.
-        if tried.isdisjoint(range(beyond, beyond + 5)) and _has_digits(visible[beyond : place + _LONGEST_AFTER_REF]):
+        if _has_digits(visible[beyond : place + _LONGEST_AFTER_REF]) and tried.isdisjoint(range(beyond, beyond + 5)):
             match = _AFTER_REF.match(visible, place)
             if match and _has_digits(characters := _SEPARATORS.sub(b"", match[1])):
                 attempt(match.start(1), characters)

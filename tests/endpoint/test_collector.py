@@ -139,3 +139,35 @@ def test_bad_frame_brings_nothing_else():
     after = facts(collect(delta("a"), sse("<html>")))
     assert after == {**before, "bad_frames": 1}
     assert dataclasses.is_dataclass(Frame)
+
+
+LEAK = "other people's words"
+
+
+@pytest.mark.parametrize(
+    ("body", "content"),
+    [
+        (delta("a") + sse({"error": {"message": LEAK}}), "a"),
+        (delta("a") + b"event: error\ndata: " + LEAK.encode() + b"\n\n", "a"),
+        (delta("a") + b"data: {'error': '" + LEAK.encode() + b"'}\n\n", "a"),
+        (delta("a") + b"data: no JSON, " + LEAK.encode() + b"\n\n", "a"),
+        (delta("a") + b'data: {"choices": [{"delta": {"content": "\xff' + LEAK.encode() + b'"}}]}\n\n', "a"),
+        (delta("a") + b"stray " + LEAK.encode() + b"\n\n", "a"),
+        (delta("a") + sse({"choices": [{"finish_reason": {"type": "abort", "message": LEAK}}]}), "a"),
+        (delta(LEAK)[:-5], ""),
+        (b'{"output": [{"text": "' + LEAK.encode() + b'"}]}', ""),
+        (b'{"error": {"message": "' + LEAK.encode() + b'"}}', ""),
+        (b"<html>" + LEAK.encode(), ""),
+    ],
+)
+def test_what_is_no_answer_is_kept_to_be_searched(body: bytes, content: str):
+    """Errors and unreadable frames may hold another prompt's text: they are kept apart from the answer's."""
+    answer = collect(body, content_type="text/html" if body.startswith(b"<") else STREAM)
+    assert LEAK in answer.other_text
+    assert answer.text == content
+
+
+def test_a_sound_answer_leaves_nothing_else_to_search():
+    """Text is not searched twice, or its windows would count twice."""
+    assert collect(delta("a") + usage(3, 1) + finish() + DONE).other_text == ""
+    assert collect(whole("a"), content_type="application/json").other_text == ""

@@ -1,6 +1,7 @@
 """Error bodies of every shape, taken apart."""
 
 import json
+import time
 
 import pytest
 
@@ -91,3 +92,12 @@ def test_lists_are_bounded():
     assert parse_error(json.dumps({"errors": [str(number) for number in range(100)]}).encode()).text == "\n".join(
         "01234567"
     )
+
+
+@pytest.mark.parametrize("blank", ["\n", " ", "\r\n", "\t", "\n ", "\nAiError: "])
+def test_blanks_without_end_are_read_in_no_time(blank: str):
+    """A peer must not stop our event loop, and with it all other probes' timing, by thousands of empty lines."""
+    begun = time.perf_counter()
+    parse_error(blank.encode() * 16_384)
+    parse_error(json.dumps({"error": {"message": blank * 16_384}}).encode())
+    assert time.perf_counter() - begun < 1.0

@@ -5,7 +5,7 @@ import pytest
 from prober.domain.evidence import Answer
 from prober.domain.probe import Role
 from prober.plan.course import Course
-from prober.plan.seeding import seed
+from prober.plan.seeding import seed, shortfall
 from tests.support.scripted import LEAK, REJECTED, Reply, Respond, failing, play, stage_of, target_of
 
 
@@ -54,3 +54,22 @@ def test_a_leak_among_donors_ends_seeding_of_a_shared_target():
 def test_donors_far_smaller_than_the_pool_are_bounded():
     """A pool that would take thousands of donors is not filled at any price."""
     assert len(seeded(lambda *_: Reply(), donor_tokens=1_000).probes) == 128
+
+
+@pytest.mark.parametrize(
+    ("respond", "settings", "is_said"),
+    [
+        (lambda *_: Reply(), {"donor_tokens": 100_000}, False),
+        (lambda *_: Reply(), {"donor_tokens": 1_000}, True),
+        (lambda *_: REJECTED, {"donor_tokens": 100_000}, True),
+        (lambda *_: failing(Answer.SERVER_ERROR), {}, False),
+        (lambda *_: Reply(), {"seed_tokens": 0}, False),
+    ],
+)
+def test_pools_that_were_not_filled_are_told(respond: Respond, settings: dict[str, int], is_said: bool):
+    """Over-limit probes of an empty pool can show nothing; a scenario that had to stop tells why by its judgements."""
+    target = target_of(shared=False)
+    course = Course("seed_and_probe", stage_of(target, **settings))
+    played = play(seed(course, 700_000), target, respond)
+    said = shortfall(course, 700_000, played.returned)
+    assert ["700,000" in message for message in said] == [True] * is_said

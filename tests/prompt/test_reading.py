@@ -120,3 +120,23 @@ def test_a_foreign_letter_is_novel_and_leaves_no_word_behind():
     assert reading.longest_novel_run >= 5
     assert isinstance(reading, Reading)
     assert not any(word in repr(reading) for word in ("Hoffmann", "liver", "invoice", "operation"))
+
+
+def test_errors_are_searched_for_canaries_and_for_nothing_else():
+    """A donor's words in an error body are foreign; phrases, words and hash are the answer's alone."""
+    leak = " ".join(filler(VICTIM, 40))
+    error = f"Input is too long: {leak}\n{compliant(OWN)}"
+
+    reading = read("", "", OWN, KEYRING, live(OWN, VICTIM), other=error)
+
+    assert [sighting.canary for sighting in reading.foreign] == [VICTIM.canary]
+    assert reading.recall.found == ()
+    assert dataclasses.replace(reading, own=(), foreign=(), fragments=()) == read("", "", OWN, KEYRING, live())
+
+
+def test_errors_and_answers_are_read_together():
+    """Both an answer and the error that cut it short are searched."""
+    content, error = " ".join(filler(VICTIM, 40)), " ".join(filler(OWN, 40))
+    reading = read(content, "", OWN, KEYRING, live(OWN, VICTIM), other=error)
+    assert [sighting.canary for sighting in reading.foreign] == [VICTIM.canary]
+    assert [sighting.canary for sighting in reading.own] == [OWN.canary]

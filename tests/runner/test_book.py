@@ -35,8 +35,23 @@ def test_a_summary_holds_hash_and_counts_of_the_answer():
     [
         (
             Answer.SERVED_FULL,
-            Usage(prompt_tokens=70, completion_tokens=9),
-            Spending(requests=1, prompt_tokens=70, output_tokens=9),
+            Usage(prompt_tokens=299_999, completion_tokens=64),
+            Spending(requests=1, prompt_tokens=299_999, output_tokens=64),
+        ),
+        (
+            Answer.TRUNCATED,
+            Usage(prompt_tokens=200_000, completion_tokens=64),
+            Spending(requests=1, prompt_tokens=200_000, output_tokens=64),
+        ),
+        (
+            Answer.SERVED_FULL,
+            Usage(prompt_tokens=1, completion_tokens=0),
+            Spending(requests=1, prompt_tokens=300_000, output_tokens=60),
+        ),
+        (
+            Answer.SERVED_FULL,
+            Usage(prompt_tokens=900_000, completion_tokens=900),
+            Spending(requests=1, prompt_tokens=900_000, output_tokens=900),
         ),
         (Answer.SERVED_FULL, Usage(), Spending(requests=1, prompt_tokens=300_000, output_tokens=60)),
         (Answer.HANG, Usage(), Spending(requests=1, prompt_tokens=300_000, output_tokens=60)),
@@ -46,7 +61,7 @@ def test_a_summary_holds_hash_and_counts_of_the_answer():
     ],
 )
 def test_a_probe_costs_what_was_reported_else_what_was_planned(answer: Answer, usage: Usage, spent: Spending):
-    """Refused prompts were not processed; everything that may have been is counted in full."""
+    """Refused prompts were not processed; everything that may have been is counted in full, whatever a stub reports."""
     judgement = a_judgement(an_evidence(answer=answer, observation=an_observation(usage=usage)))
 
     assert cost_of(judgement) == spent

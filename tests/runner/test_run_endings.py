@@ -247,3 +247,33 @@ async def test_a_scenario_s_generator_is_closed_in_every_case(monkeypatch: pytes
     failure = None if running[0].cancelled() else running[0].exception()
     assert (failure is not None) == (ending == "fault")
     assert running[0].cancelled() == (ending == "cancel")
+
+
+async def test_what_a_scenario_could_not_do_is_never_clean(monkeypatch: pytest.MonkeyPatch):
+    """Sound answers alone clear nobody where the scenario says that it could not provoke the fault."""
+    world = World()
+    recorded = RecordedScenario(monkeypatch)
+    recorded.shortfalls = ("The pools were not filled.",)
+
+    report = await run_in(world, "recorded")
+
+    assert report.verdict.outcome is Outcome.INCONCLUSIVE
+    assert report.verdict.reasons == (Reason.TOO_FEW_SAMPLES,)
+    assert "The pools were not filled." in [finding.message for finding in report.findings]
+
+
+async def test_a_violation_outlives_the_ledger_that_could_not_take_it():
+    """A disk that is full when a leak is recorded must not hide it from metrics and the closing report."""
+    healthy_disk = World()
+    healthy_disk.llm.leaks = True
+    whole = await run_in(healthy_disk, "seed_and_probe")
+    leaking = next(probe.label for probe in whole.probes if probe.outcome is Outcome.VIOLATION)
+    world = World(fails_at=f"record:{leaking}")
+    world.llm.leaks = True
+
+    with pytest.raises(LedgerError):
+        await run_in(world, "seed_and_probe")
+
+    (report,) = world.telemetry.reports
+    assert report.verdict.outcome is Outcome.VIOLATION
+    assert world.labels("probe_judged")[-1] == leaking

@@ -1,5 +1,8 @@
 """The lab as a child process."""
 
+import asyncio
+import sys
+
 import httpx
 import psutil
 import pytest
@@ -46,3 +49,28 @@ async def test_a_lab_that_does_not_get_ready_is_given_up(monkeypatch: pytest.Mon
             pytest.fail("served")
 
     assert children() == before
+
+
+PARENT = """
+import asyncio
+from prober.service.lab_process import lab_process
+async def main():
+    async with lab_process("fixed", {"key-of-alpha": "alpha"}) as url:
+        print(url, flush=True)
+        await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+async def test_a_lab_does_not_outlive_a_parent_that_was_killed():
+    """Nobody is left to end the child of a `prober demo` that got SIGKILL: it ends by itself."""
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    await asyncio.wait_for(parent.stdout.readline(), 30)
+    (lab,) = psutil.Process(parent.pid).children()
+
+    parent.kill()
+    await parent.wait()
+
+    psutil.wait_procs([lab], timeout=10)
+    assert not lab.is_running() or lab.status() == psutil.STATUS_ZOMBIE

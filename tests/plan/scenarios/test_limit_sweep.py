@@ -209,3 +209,15 @@ def test_a_shared_target_stops_at_the_first_leak():
     target = target_of(shared=True)
     played = sweep(target, serving_below(FIRST_REJECTED, LEAK))
     assert [j.evidence.probe.prompt.tokens for j in swept(played)] == [681_273, 681_274]
+
+
+@pytest.mark.parametrize(("bound", "is_said"), [(1, True), (2, False), (48, False)])
+def test_a_sweep_cut_before_the_limit_says_so(bound: int, is_said: bool):
+    """One probe reaches the last length that fits, the second the first that does not: only then was a limit tried."""
+    played = sweep(target_of(), serving_below(FIRST_REJECTED), sweep_max_probes=bound)
+    assert ["sweep_max_probes" in message for message in played.returned] == [True] * is_said
+
+
+def test_a_sweep_that_finds_no_limit_within_its_points_is_whole():
+    """A target that serves all of its points, as one without any limit would, was not cut."""
+    assert sweep(target_of(), lambda *_: Reply(), sweep_bisect=False, sweep_max_probes=500).returned == ()
