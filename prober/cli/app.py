@@ -8,7 +8,7 @@ import typer
 from prober import __version__
 from prober.cli import database, demo, findings, keys, lab, run, selftest, validate
 from prober.cli.exits import Exit
-from prober.cli.terminal import open_console
+from prober.cli.terminal import accept_any_encoding, open_console
 from prober.domain.errors import ConfigError, ProberError
 from prober.telemetry.faults import describe
 
@@ -48,6 +48,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; never shows a traceback, since one could hold anything."""
+    accept_any_encoding()
     errors = open_console(stderr=True)
     try:
         app()

@@ -1,10 +1,10 @@
 """`prober findings`: what the ledger holds."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from prober.cli.exits import Exit
 from prober.cli.options import DEFAULT_CONFIG, ConfigFile, load
@@ -14,7 +14,11 @@ from prober.domain.outcome import Outcome
 from prober.store.rows import StoredFinding
 from prober.wiring.prober import open_lookups
 
+_MOST = 2**31 - 1
+"""What every database can count to."""
+
 app = typer.Typer(help="Look findings up in the ledger.", no_args_is_help=True)
+_HEADINGS = ("id", "found", "target", "outcome", "reason", "probe", "bits")
 
 
 @app.command("list")
@@ -23,31 +27,21 @@ def list_findings(
     config: ConfigFile = DEFAULT_CONFIG,
     run: Annotated[str | None, typer.Option(metavar="ID", help="Only this run's.")] = None,
     worse_than: Annotated[Outcome, typer.Option(help="Only outcomes worse than this one.")] = Outcome.INCONCLUSIVE,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="At most so many.")] = 100,
 ) -> None:
     """List findings, newest first."""
     found = asyncio.run(_list(load(config), run, worse_than, limit))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("id", "found", "target", "outcome", "reason", "probe", "bits"):
-        table.add_column(heading, no_wrap=True)
-    for stored in found:
-        finding = stored.finding
-        table.add_row(
-            str(stored.finding_id),
-            f"{stored.found_at:%Y-%m-%d %H:%M:%S}Z",
-            stored.target,
-            finding.outcome.value,
-            finding.reason.value,
-            finding.probe_label or "(run)",
-            f"{finding.evidence_bits:.0f}" if finding.evidence_bits else "",
-        )
+    lines = _aligned([_HEADINGS, *map(_row, found)]) if found else [f"no findings worse than {worse_than.value}"]
     console = open_console()
-    console.print(table if found else f"no findings worse than {worse_than.value}")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 @app.command()
 def show(
-    finding_id: Annotated[int, typer.Argument(metavar="ID", help="As `prober findings list` shows it.")],
+    finding_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=_MOST, help="As `prober findings list` shows it.")
+    ],
     *,
     config: ConfigFile = DEFAULT_CONFIG,
 ) -> None:
@@ -59,6 +53,25 @@ def show(
     console = open_console()
     for line in _lines(stored):
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _row(stored: StoredFinding) -> tuple[str, ...]:
+    finding = stored.finding
+    return (
+        str(stored.finding_id),
+        f"{stored.found_at:%Y-%m-%d %H:%M:%S}Z",
+        stored.target,
+        finding.outcome.value,
+        finding.reason.value,
+        finding.probe_label or "(run)",
+        f"{finding.evidence_bits:.0f}" if finding.evidence_bits else "",
+    )
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Pad cells to columns. A table of Rich's would cut the ids away where the screen is narrow, or in a pipe."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _lines(stored: StoredFinding) -> list[str]:

@@ -15,7 +15,7 @@ KeyFile = Annotated[pathlib.Path, typer.Argument(metavar="FILE", help="The key f
 def new(file: KeyFile) -> None:
     """Draw a new canary key. Refuses to overwrite: losing a key means losing all canaries sent under it."""
     keyring = create_keyring(file)
-    typer.echo(f"{file}: canary key {keyring.fingerprint()}, epoch {keyring.current_epoch}; share it, keep it secret")
+    typer.echo(f"{file}: canary key {keyring.fingerprint()}, epoch {keyring.current_epoch}; for your instances alone")
 
 
 @app.command()

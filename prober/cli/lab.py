@@ -25,14 +25,21 @@ def _group() -> None:
 @app.command()
 def serve(
     *,
-    scene: Annotated[str, typer.Option(help=f"One of: {', '.join(SCENES)}.")] = "incident",
-    host: Annotated[str, typer.Option(help="Address to bind.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = 8_000,
+    scene: Annotated[str, typer.Option(metavar="NAME", help=f"One of: {', '.join(SCENES)}.")] = "incident",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to bind.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port to bind; 0 takes a free one.")
+    ] = 8_000,
     keys: Annotated[
         pathlib.Path | None,
-        typer.Option(metavar="FILE", help='JSON object of API keys to tenants; default {"lab-key-alpha": "alpha", …}.'),
+        typer.Option(
+            metavar="FILE",
+            help=f"JSON object of API keys to tenants; without it the keys are {', '.join(DEFAULT_KEYS)}.",
+        ),
     ] = None,
-    allow_remote: Annotated[bool, typer.Option(help="Allow an address that is not loopback.")] = False,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Allow an address that is not loopback.")
+    ] = False,
 ) -> None:
     """Serve a cluster until interrupted. Its first line of output is JSON with its address."""
     if scene not in SCENES:

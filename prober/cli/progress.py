@@ -6,6 +6,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from prober.domain.campaign import Run
 from prober.domain.evidence import Judgement
@@ -23,11 +24,10 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
         self._is_live = console.is_terminal
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("probes"),
-            TimeElapsedColumn(),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len("100/100"))),
+            TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=len("0:00:00"))),
             console=console,
             transient=True,
             disable=not self._is_live,
@@ -55,7 +55,7 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
             soft_wrap=True,
         )
         self._console.print(
-            f"estimate for a healthy target: {spending_words(estimate)}; "
+            f"estimate for a healthy target, refused prompts counted in full: {spending_words(estimate)}; "
             f"hard cap {run.campaign.max_run_tokens:,} tokens",
             highlight=False,
             soft_wrap=True,

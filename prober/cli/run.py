@@ -11,7 +11,7 @@ import typer
 
 from prober.cli.exits import FailOn, settle
 from prober.cli.interrupts import run_interruptible
-from prober.cli.options import DEFAULT_CONFIG, ConfigFile, LogFormatOption, LogLevel, LogLevelOption, load, log_for
+from prober.cli.options import DEFAULT_CONFIG, ConfigFile, LogFormatOption, LogLevelOption, load, log_for
 from prober.cli.progress import ProgressDisplay
 from prober.cli.terminal import open_console, silence
 from prober.config.schema import Settings
@@ -22,7 +22,7 @@ from prober.plan.rehearsal import estimate
 from prober.report.console import print_report, spending_words
 from prober.report.json_report import render
 from prober.telemetry.exposition import MetricsBook
-from prober.telemetry.logs import Log, LogFormat, stdlib_routed
+from prober.telemetry.logs import Log, stdlib_routed
 from prober.wiring.campaigns import campaign_of
 from prober.wiring.prober import open_prober
 
@@ -46,8 +46,8 @@ def run(  # noqa: PLR0913 - a command line's options
         pathlib.Path | None, typer.Option(metavar="FILE", help="Metrics for node_exporter's textfile collector.")
     ] = None,
     estimate_only: Annotated[bool, typer.Option("--estimate", help="Print the estimate and send nothing.")] = False,
-    log_format: LogFormatOption = LogFormat.CONSOLE,
-    log_level: LogLevelOption = LogLevel.WARNING,
+    log_format: LogFormatOption = None,
+    log_level: LogLevelOption = None,
 ) -> None:
     """Run a campaign against one target and print its verdict."""
     settings = load(config)
@@ -63,7 +63,7 @@ def run(  # noqa: PLR0913 - a command line's options
         with stdlib_routed(log), ProgressDisplay(console) as display:
             report, book = run_interruptible(_perform(settings, campaign, trigger, log, display))
     except KeyboardInterrupt:
-        typer.echo("interrupted; the run stands closed as inconclusive in the database", err=True)
+        typer.echo("interrupted; the run stands closed in the database, with all that it had found", err=True)
         raise
     print_report(console, report)
     if json_report is not None:
@@ -77,7 +77,10 @@ def run(  # noqa: PLR0913 - a command line's options
 async def _perform(
     settings: Settings, campaign: Campaign, trigger: Trigger, log: Log, display: ProgressDisplay
 ) -> tuple[RunReport, MetricsBook]:
-    async with open_prober(settings, log=log, watchers=[display]) as prober:
+    # A textfile with idle series of other targets would, at every run of this one, reset what their own runs wrote.
+    name = campaign.target.name
+    of_this_target = settings.model_copy(update={"targets": {name: settings.targets[name]}})
+    async with open_prober(of_this_target, log=log, watchers=[display]) as prober:
         return await prober.run(campaign, trigger), prober.metrics
 
 

@@ -30,7 +30,7 @@ def selftest(
     )
     with stdlib_routed(log):
         missed = run_interruptible(_check(console, log, _chosen(case)))
-    console.print(f"{len(missed)} missed: {', '.join(missed)}" if missed else "every verdict is right")
+    console.print(f"{len(missed)} missed: {'; '.join(missed)}" if missed else "every verdict is right")
     raise typer.Exit(Exit.VIOLATION if missed else Exit.CLEAN)
 
 
@@ -38,7 +38,7 @@ def _chosen(names: list[str] | None) -> list[Case]:
     known = {case.name: case for case in CASES}
     for name in names or ():
         if name not in known:
-            raise ConfigError(f"no case {name!r}; there are: {', '.join(known)}")
+            raise ConfigError(f"no case {name!r}; there are: {'; '.join(known)}")
     return [known[name] for name in names] if names else list(CASES)
 
 

@@ -1,6 +1,8 @@
-"""Consoles whose reader may go away (`prober run | head`) without changing what the command concludes."""
+"""Consoles that nothing their reader does or lacks can make fail: gone away (`prober run | head`), or ASCII only."""
 
+import io
 import os
+import sys
 from typing import IO
 
 from rich.console import Console
@@ -19,6 +21,12 @@ def silence(stream: IO[str]) -> None:
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream.fileno())
     os.close(devnull)
+
+
+def accept_any_encoding() -> None:
+    """Have standard output print `?` for what its encoding lacks, as a bare container's ASCII does."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def open_console(*, stderr: bool = False) -> Console:

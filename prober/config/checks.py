@@ -7,6 +7,7 @@ from prober.config.problems import Location
 from prober.config.schema import TargetSettings, TenantSettings
 from prober.detect.recall import least_output_tokens
 from prober.domain.canary import TENANT_BITS
+from prober.domain.target import RESERVED_TOKENS
 
 MINIMUM_TENANTS = 2
 
@@ -22,13 +23,22 @@ def target_objections(target: TargetSettings, base: Path) -> Iterator[Objection]
             yield (name,), f"must be a multiple of page_tokens ({target.page_tokens}): pools hold whole pages"
     if target.deadline_seconds < target.hang_seconds:
         yield ("deadline_seconds",), "must not be below hang_seconds"
+    yield from _settings_objections(target)
+    if target.scenarios is not None:
+        yield from _scenario_objections(target.scenarios)
+    yield from _file_objections(target, base)
+
+
+def _settings_objections(target: TargetSettings) -> Iterator[Objection]:
+    """Yield what would leave probes that every healthy target refuses, or that no answer can satisfy."""
+    limit = min(target.context_tokens, target.prefill_pool_tokens or target.context_tokens) - RESERVED_TOKENS
+    for name in ("baseline_tokens", "donor_tokens"):
+        if (getattr(target.settings, name) or 0) >= limit:
+            yield ("settings", name), f"must be below {limit}, the first length that the target must refuse"
     least = least_output_tokens(target.ask)
     if target.settings.over_limit_max_output_tokens < least:
         message = f"must be at least {least} where ask is {target.ask.value}: less leaves no room to recall anything"
         yield ("settings", "over_limit_max_output_tokens"), message
-    if target.scenarios is not None:
-        yield from _scenario_objections(target.scenarios)
-    yield from _file_objections(target, base)
 
 
 def tenant_objections(tenant: TenantSettings) -> Iterator[Objection]:

@@ -67,4 +67,4 @@ def _part(attribution: Attribution) -> str:
     if attribution.first_block is None or attribution.last_block is None:
         return ""
     first, last = attribution.first_block * WORDS_PER_BLOCK, (attribution.last_block + 1) * WORDS_PER_BLOCK
-    return f", words {first:,} to {last:,} of each {POSITION_BLOCKS * WORDS_PER_BLOCK:,}"
+    return f", words {first:,} to {last:,} (counted modulo {POSITION_BLOCKS * WORDS_PER_BLOCK:,})"

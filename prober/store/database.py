@@ -144,6 +144,7 @@ _ADVICE = (
     ),
     (("locked",), "stayed locked by another process for too long"),
     (("unable to open", "readonly"), "file cannot be opened for writing; check its folder and permissions"),
+    (("disk is full", "disk i/o error", "diskfull"), "cannot be written; is its disk full?"),
     (("not a database",), "file is no SQLite database"),
     (("invalidpassword", "invalidauthorization"), "refuses our name or password"),
     (("invalidcatalogname",), "does not exist on that server"),

@@ -10,7 +10,7 @@ from prober.domain.campaign import Run
 from prober.domain.errors import LedgerError
 from prober.domain.evidence import Judgement
 from prober.domain.finding import Finding, Reason
-from prober.domain.outcome import Outcome
+from prober.domain.outcome import Outcome, worst
 from prober.domain.probe import Probe
 from prober.domain.prompt import Prompt
 from prober.domain.verdict import RunReport, Spending
@@ -140,12 +140,14 @@ async def _add_finding(
 
 async def _close_as_abandoned(connection: AsyncConnection, run_id: str, now: dt.datetime) -> None:
     """Keep what the run did find: a violation recorded before the process died stays one."""
-    rows = await connection.execute(sa.select(findings.c.outcome).where(findings.c.run_id == run_id))
-    outcome = max([Outcome.INCONCLUSIVE, *rows.scalars()], key=lambda found: found.rank)
+    query = sa.select(findings.c.outcome, findings.c.reason).where(findings.c.run_id == run_id).order_by(findings.c.id)
+    found = [(row.outcome, row.reason) for row in await connection.execute(query)]
+    outcome = worst([Outcome.INCONCLUSIVE, *(each for each, _ in found)])
+    reasons = dict.fromkeys([*(reason for each, reason in found if each is outcome), Reason.INTERRUPTED])
     await connection.execute(
         sa.update(runs)
         .where(runs.c.run_id == run_id)
-        .values(ended_at=now, outcome=outcome, reasons=[Reason.INTERRUPTED.value])
+        .values(ended_at=now, outcome=outcome, reasons=[reason.value for reason in reasons])
     )
     note = Finding(
         detector="ledger", outcome=Outcome.INCONCLUSIVE, reason=Reason.INTERRUPTED, message=ABANDONED_MESSAGE

@@ -43,6 +43,8 @@ def test_every_verb_explains_itself(arguments: tuple[str, ...]):
         ("run", "--fail-on", "clean"),
         ("run", "--trigger", "whim"),
         ("findings", "show", "one"),
+        ("findings", "show", "99999999999999999999999"),
+        ("findings", "list", "--limit", "99999999999999999999999"),
         ("lab", "serve", "--port", "70000"),
         ("selftest", "--case", "no-such-case"),
         ("lab", "serve", "--scene", "no-such-scene"),

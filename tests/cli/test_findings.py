@@ -42,3 +42,13 @@ def test_no_findings_is_said_in_words(place: Workplace):
 
     assert finished.code == 0
     assert "no findings worse than inconclusive" in finished.stdout
+
+
+async def test_a_narrow_screen_cuts_nothing_off(place: Workplace):
+    """A number that cannot be read cannot be looked up: rows run over the edge, in a pipe as on a small terminal."""
+    await run_against(FakeLlm(leaks=True), place)
+    wide = await place.invoke_beside("findings", "list")
+    narrow = await place.invoke_beside("findings", "list", environment={"COLUMNS": "40"})
+
+    assert "foreign_canary" in wide.stdout
+    assert narrow.stdout == wide.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from prober.lab.scenes import SCENES
 from tests.support.command import Workplace, finish, invoke
 
 
@@ -45,3 +46,11 @@ async def test_the_first_line_is_the_address_and_an_interrupt_ends_it(place: Wor
     assert answer.status_code == 200
     assert finished.code in {0, 130}
     assert "Traceback" not in finished.said
+
+
+def test_every_scene_can_be_read_off_the_help_of_a_small_terminal():
+    """A name that is cut short cannot be typed."""
+    help_text = invoke("lab", "serve", "--help", environment={"COLUMNS": "80"}).stdout
+    words = set(help_text.replace(",", " ").replace(". ", " ").split())
+
+    assert [scene for scene in SCENES if scene not in words] == []

@@ -35,7 +35,10 @@ def test_a_pipe_gets_one_line_per_step_and_what_is_bad_at_once():
 
     assert lines == [
         "run run-1: target staging, scenarios baseline, seed_and_probe",
-        "estimate for a healthy target: 3 requests, 1,000 tokens; hard cap 25,000,000 tokens",
+        (
+            "estimate for a healthy target, refused prompts counted in full: 3 requests, 1,000 tokens; "
+            "hard cap 25,000,000 tokens"
+        ),
         "  baseline: seed the pools",
         "   SUSPECT  a/1: usage_mismatch",
         "  internal error in ladder: KeyError",

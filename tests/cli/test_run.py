@@ -169,3 +169,32 @@ def test_a_folder_of_others_is_refused_before_sending(monkeypatch: pytest.Monkey
 
     assert place.invoke("run", "--json", str(place.folder / "report.json")).code == Exit.USAGE
     assert place.run_rows() == []
+
+
+async def test_the_runs_course_is_logged_only_when_asked_for(place: Workplace):
+    """A leak is told once, in words; whoever wants it as log lines too says so."""
+    told = await run_against(FakeLlm(leaks=True), place)
+    logged = await run_against(FakeLlm(leaks=True), place, "--log-level", "error")
+
+    assert told.code == logged.code == Exit.VIOLATION
+    assert "VIOLATION  seed_and_probe/" in told.stdout
+    assert told.stderr == ""
+    assert "probe_judged" in logged.stderr
+    assert "run_ended" in logged.stderr
+
+
+async def test_metrics_of_a_run_are_its_targets_own(place: Workplace):
+    """One run does not reset what another target's run wrote for the collector."""
+    metrics = place.folder / "metrics.prom"
+    async with hostile(FakeLlm().handler()) as server:
+        place.configure(f"http://127.0.0.1:{server.port}/v1")
+        document = json.loads(place.config.read_text())
+        document["targets"]["other"] = document["targets"]["hostile"]
+        place.config.write_text(json.dumps(document))
+        finished = await place.invoke_beside(
+            "run", "--target", "hostile", "--scenario", "baseline", "--metrics", str(metrics)
+        )
+
+    assert finished.code == Exit.CLEAN
+    assert 'target="hostile"' in metrics.read_text()
+    assert 'target="other"' not in metrics.read_text()

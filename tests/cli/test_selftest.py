@@ -54,3 +54,11 @@ def test_right_verdicts_are_0(monkeypatch: pytest.MonkeyPatch):
     lines = finished.stdout.splitlines()
     assert [line.split(":")[0] for line in lines[:2]] == [f"ok     {SECOND}", f"ok     {FIRST}"]
     assert lines[-1] == "every verdict is right"
+
+
+def test_an_unknown_case_is_2_and_the_known_ones_can_be_told_apart(monkeypatch: pytest.MonkeyPatch):
+    """Names hold commas, so a list of them uses something else."""
+    finished = selftest(monkeypatch, "--case", "nightmare")
+
+    assert finished.code == 2
+    assert f"no case 'nightmare'; there are: {'; '.join(case.name for case in CASES)}" in finished.said

@@ -1,11 +1,13 @@
 """Readers that go away."""
 
+import io
 import os
+import sys
 
 import pytest
 
 from prober.cli.exits import Exit
-from prober.cli.terminal import open_console, silence
+from prober.cli.terminal import accept_any_encoding, open_console, silence
 from tests.support.command import Workplace, finish
 from tests.support.fake_llm import FakeLlm
 from tests.support.hostile import hostile
@@ -42,3 +44,20 @@ def test_a_silenced_stream_takes_everything_and_says_nothing():
     silence(stream)
     stream.flush()
     stream.close()
+
+
+def test_an_encoding_that_lacks_a_character_loses_that_character_only(monkeypatch: pytest.MonkeyPatch):
+    """Tables cut long words with an ellipsis, which the ASCII of a bare container does not have: no failure of ours."""
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    accept_any_encoding()
+    open_console().print("cut\N{HORIZONTAL ELLIPSIS}")
+    sys.stdout.flush()
+    assert raw.getvalue() == b"cut?\n"
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), None])
+def test_a_stream_without_an_encoding_is_left_alone(stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch):
+    """Standard output may be replaced, or missing."""
+    monkeypatch.setattr(sys, "stdout", stream)
+    accept_any_encoding()

@@ -2,10 +2,19 @@
 
 import pytest
 
-from prober.detect.recall import RECALL_CUSUM, has_reasoned, is_decisive_missed, is_fair, recall_trial
+from prober.detect.recall import (
+    RECALL_CUSUM,
+    has_reasoned,
+    is_decisive_missed,
+    is_fair,
+    least_output_tokens,
+    recall_trial,
+)
 from prober.domain.evidence import Answer
 from prober.domain.observation import Usage
+from prober.domain.prompt import NeedlePosition
 from prober.domain.reading import Recall
+from prober.domain.target import Ask
 from tests.support.evidence import (
     ALL_MISSED,
     END,
@@ -34,6 +43,16 @@ def test_only_whole_answers_are_fair(answer: Answer):
 def test_three_needles_need_room_for_three_sentences(room: int, *, expected: bool):
     """16 tokens per needle asked for."""
     assert is_fair(an_evidence(probe=a_probe(max_output_tokens=room))) is expected
+
+
+@pytest.mark.parametrize("ask", Ask)
+def test_the_least_output_is_where_trials_begin(ask: Ask):
+    """A configuration with less would have no answer ever judged for recall, and a constant one read as clean."""
+    asked = {Ask.PHRASES_AND_COPY: tuple(NeedlePosition), Ask.END_PHRASE: (END,)}[ask]
+    reading = a_reading(recall=Recall(asked=asked, found=asked))
+    least = least_output_tokens(ask)
+    fair = [is_fair(an_evidence(probe=a_probe(max_output_tokens=room), reading=reading)) for room in (least - 1, least)]
+    assert fair == [False, True]
 
 
 def test_no_question_is_no_trial():

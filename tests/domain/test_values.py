@@ -112,3 +112,13 @@ def test_text_never_shows_in_a_repr():
 
     assert "FOREIGN-SECRET" not in repr(observation)
     assert "OWN-LONG-TEXT" not in repr(prompt)
+
+
+def test_an_observation_without_text_holds_no_word_of_the_peer():
+    """Whatever goes past the reading is free of answers, reasoning and error bodies alike, and none is ever shown."""
+    words = {"text": "red fox", "reasoning": "blue cat", "other_text": "grey owl"}
+    observation = Observation(sent_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC), **words)
+    bare = observation.without_text()
+    assert [getattr(bare, name) for name in words] == ["", "", ""]
+    assert bare.reasoning_characters == len("blue cat")
+    assert not any(word in repr(observation) for word in words.values())

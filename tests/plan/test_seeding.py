@@ -66,7 +66,7 @@ def test_donors_far_smaller_than_the_pool_are_bounded():
         (lambda *_: Reply(), {"seed_tokens": 0}, False),
     ],
 )
-def test_pools_that_were_not_filled_are_told(respond: Respond, settings: dict[str, int], is_said: bool):
+def test_pools_that_were_not_filled_are_told(respond: Respond, settings: dict[str, int], *, is_said: bool):
     """Over-limit probes of an empty pool can show nothing; a scenario that had to stop tells why by its judgements."""
     target = target_of(shared=False)
     course = Course("seed_and_probe", stage_of(target, **settings))

@@ -13,7 +13,7 @@ def test_a_live_canary_is_named_with_tenant_request_part_and_certainty():
 
     assert sentence(attribution) == (
         "text of tenant bravo from its request seed_and_probe/0001 (canary t0002-p00000004d), "
-        "words 108 to 135 of each 18,432, 37 bits of evidence"
+        "words 108 to 135 (counted modulo 18,432), 37 bits of evidence"
     )
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from prober.domain.errors import LedgerError
 from prober.domain.verdict import Spending
 from prober.store import database as database_module
-from prober.store.database import Database
+from prober.store.database import Database, in_our_words
 from prober.store.ledger import SqlLedger
 from prober.store.lookups import LedgerLookups
 from prober.store.schema import probes, runs
@@ -230,3 +230,10 @@ async def test_deleting_a_run_deletes_all_of_it(database: Database):
         await connection.execute(sa.delete(runs))
     async with database.begin() as connection:
         assert (await connection.execute(sa.select(sa.func.count()).select_from(probes))).scalar_one() == 0
+
+
+@pytest.mark.parametrize("text", ["database or disk is full", "disk I/O error"])
+def test_a_full_disk_is_said_plainly(text: str):
+    """Both are what SQLite says of a full disk, the second one where the write-ahead log cannot grow."""
+    with pytest.raises(LedgerError, match="is its disk full"), in_our_words():
+        raise sqlite3.OperationalError(text)

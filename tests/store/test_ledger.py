@@ -113,7 +113,7 @@ async def test_an_abandoned_run_is_closed_as_inconclusive(ledgers: Ledgers, cloc
 
 
 async def test_an_abandoned_run_keeps_its_violation(ledgers: Ledgers, clock: SettableClock):
-    """What was found before the process died stands."""
+    """What was found before the process died stands, with its own reasons before that of the abandonment."""
     run = await opened(ledgers.ledger)
     await ledgers.ledger.remember(run, [(CHECK, PROMPT)])
     await ledgers.ledger.record(run, judged())
@@ -121,6 +121,8 @@ async def test_an_abandoned_run_keeps_its_violation(ledgers: Ledgers, clock: Set
     await ledgers.ledger.close_abandoned(dt.timedelta(seconds=10))
     (stored,) = await ledgers.lookups.runs()
     assert stored.outcome is Outcome.VIOLATION
+    violations = {f.reason for f in judged().findings if f.outcome is Outcome.VIOLATION}
+    assert (set(stored.reasons[:-1]), stored.reasons[-1]) == (violations, Reason.INTERRUPTED)
 
 
 async def test_a_verdict_overrides_an_abandonment_declared_too_early(ledgers: Ledgers, clock: SettableClock):

@@ -116,9 +116,10 @@ class MemoryLedger:
         runs = sorted(self.stored_runs.values(), key=lambda run: run.started_at)
         abandoned = [run.run_id for run in runs if run.ended_at is None and self.seen[run.run_id] <= now - unseen_for]
         for run_id in abandoned:
-            outcomes = [stored.finding.outcome for stored in self._findings if stored.run_id == run_id]
-            outcome = max([Outcome.INCONCLUSIVE, *outcomes], key=lambda found: found.rank)
-            self._close(run_id, now, outcome, (Reason.INTERRUPTED,))
+            found = [stored.finding for stored in self._findings if stored.run_id == run_id]
+            outcome = max([Outcome.INCONCLUSIVE, *(each.outcome for each in found)], key=lambda each: each.rank)
+            reasons = [*(each.reason for each in found if each.outcome is outcome), Reason.INTERRUPTED]
+            self._close(run_id, now, outcome, tuple(dict.fromkeys(reasons)))
             note = Finding(
                 detector="ledger", outcome=Outcome.INCONCLUSIVE, reason=Reason.INTERRUPTED, message="Abandoned."
             )

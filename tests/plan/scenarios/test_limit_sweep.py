@@ -212,7 +212,7 @@ def test_a_shared_target_stops_at_the_first_leak():
 
 
 @pytest.mark.parametrize(("bound", "is_said"), [(1, True), (2, False), (48, False)])
-def test_a_sweep_cut_before_the_limit_says_so(bound: int, is_said: bool):
+def test_a_sweep_cut_before_the_limit_says_so(bound: int, *, is_said: bool):
     """One probe reaches the last length that fits, the second the first that does not: only then was a limit tried."""
     played = sweep(target_of(), serving_below(FIRST_REJECTED), sweep_max_probes=bound)
     assert ["sweep_max_probes" in message for message in played.returned] == [True] * is_said
