@@ -1,6 +1,7 @@
 """Text reduced to what canaries are made of: case, layout, mark-up and invisible characters vanish."""
 
 import functools
+import html
 import re
 import unicodedata
 from typing import Final
@@ -28,9 +29,12 @@ def visible_ascii(text: str) -> bytes:
     """ASCII, lower case, invisible characters removed; any other character beyond ASCII becomes one `?`.
 
     Characters that Unicode holds compatible with letters or digits (NFKC: full width, mathematical, ligatures) are
-    these. JSON's escapes count as blanks, so that their letters do not come between words.
+    these. JSON's escapes count as blanks, so that their letters do not come between words; HTML's character references
+    count as what they stand for.
     """
     text = _ESCAPE.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
     if text.isascii():
         return text.encode("ascii").lower()
     # In UTF-8, what begins a character beyond ASCII becomes the `?`, and its other bytes go.

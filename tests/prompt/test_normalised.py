@@ -19,6 +19,7 @@ from prober.prompt.normalised import letters_of, visible_ascii
         ("able\u2014base\u00e9", b"able?base?"),
         (r"able\nbase\u200dacid\"", b'able base acid\\"'),
         ("K\u017f", b"ks"),
+        ("able&nbsp;base&#97;&#x63;id &amp; AT&T", b"able?baseacid & at&t"),
     ],
 )
 def test_visible_ascii(text: str, expected: bytes):
