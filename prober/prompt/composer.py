@@ -88,7 +88,8 @@ def _indented(section: bytes) -> bytes:
     """Start each line with a space.
 
     Alphabet words are one token each behind a space. Without it, of 2,048 words only 935 (DeepSeek), 989 (cl100k) or
-    1,225 (o200k) are one token at the start of a line, and lines would differ by a token.
+    1,225 (o200k) are one token at the start of a line, and lines would differ by a token. The price: a piece of text
+    that crosses a line end names its prompt from 59 characters on, one more than within a line.
     """
     return b" " + section[:-1].replace(b"\n", b"\n ") + b"\n"
 
