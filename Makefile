@@ -15,7 +15,8 @@ help: ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and was not found; set PYTHON=/path/to/python3" >&2; exit 2; }
+	@"$(or $(PYTHON),false)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, and $(or $(PYTHON),python3) is none; set PYTHON=/path/to/python3" >&2; exit 2; }
 	@echo "setting up $(VENV) with $(PYTHON)" >&2
 	@$(PYTHON) -m venv $(VENV)
 

@@ -186,6 +186,8 @@ def _in_our_words(error: MarkedYAMLError) -> str:
         return f"'{inner}'" if is_harmless else "'…'"
 
     problem = error.problem or "cannot be read"
+    if r"'\t'" in problem:
+        return "syntax: a tab stands where YAML wants spaces; tabs cannot indent"
     if problem.startswith("but ") and error.context:
         problem = f"{error.context}, {problem}"
     return "syntax: " + _QUOTED.sub(shown, problem)

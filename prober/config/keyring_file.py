@@ -29,7 +29,10 @@ def load_keyring(path: Path) -> Keyring:
         raise KeyringError(f"the key file {path} is no keyring: it is no UTF-8 text") from None
     if len(content) > MAX_KEYRING_BYTES:
         raise KeyringError(f"the key file {path} is no keyring: it is larger than {MAX_KEYRING_BYTES} bytes")
-    return Keyring.from_json(text)
+    try:
+        return Keyring.from_json(text)
+    except KeyringError as error:
+        raise KeyringError(f"the key file {path} cannot be used: {error}") from None
 
 
 def create_keyring(path: Path) -> Keyring:

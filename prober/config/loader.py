@@ -101,7 +101,7 @@ class _Loading:
         update = {
             "targets": checks.number_tenants(targets),
             "key_file": key_file,
-            "database": database or head.database,
+            "database": rules.database_at(self._base, database or head.database),
         }
         warnings = sorted(self._warnings, key=lambda warning: warning.mark)
         return LoadedSettings(

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import ValidationInfo
@@ -144,6 +145,14 @@ def database(value: Secret) -> Secret:
     if not separator or scheme not in DATABASE_SCHEMES or not rest:
         raise wrong(f"must be a database URL that begins with {_any(f'{scheme}://' for scheme in DATABASE_SCHEMES)}")
     return value
+
+
+def database_at(base: Path, value: Secret) -> Secret:
+    """Let a relative SQLite path start at `base`, as all other paths of a configuration do."""
+    scheme, separator, rest = value.reveal().partition(":///")
+    if not separator or not scheme.startswith("sqlite") or rest.startswith(("/", ":memory:")):
+        return value
+    return Secret(f"{scheme}:///{base / rest}")
 
 
 def dialect(value: str, info: ValidationInfo) -> str:

@@ -78,7 +78,7 @@ def test_smallest_file_has_all_defaults(tmp_path: Path):
     target = glm(loaded)
     assert loaded.warnings == ()
     assert loaded.settings.key_file == tmp_path / "canary.key"
-    assert loaded.settings.database.reveal() == "sqlite+aiosqlite:///prober.db"
+    assert loaded.settings.database.reveal() == f"sqlite+aiosqlite:///{tmp_path}/prober.db"
     assert target.scenarios == SCENARIOS
     assert [tenant.number for tenant in target.tenants] == [1, 2]
     assert [tenant.credential.reveal() for tenant in target.tenants if tenant.credential] == [
@@ -388,3 +388,19 @@ def test_planted_credential_shows_in_no_repr_of_loaded_settings(tmp_path: Path):
     )
     assert PLANTED not in shown
     assert "planted-credential-a" not in shown
+
+
+@pytest.mark.parametrize(
+    ("database", "expected"),
+    [
+        ("sqlite:///x/prober.db", "sqlite:///{base}/x/prober.db"),
+        ("sqlite+aiosqlite:////var/prober.db", "sqlite+aiosqlite:////var/prober.db"),
+        ("sqlite:///:memory:", "sqlite:///:memory:"),
+        ("postgresql://prober@db.example/prober", "postgresql://prober@db.example/prober"),
+    ],
+)
+def test_relative_sqlite_paths_start_at_the_configuration(tmp_path: Path, database: str, expected: str):
+    """A run from another folder must find the same database, as it finds the same key file."""
+    settings = load_text(tmp_path, MINIMAL.replace("version: 1", f'version: 1\ndatabase: "{database}"')).settings
+
+    assert settings.database.reveal() == expected.format(base=tmp_path)
