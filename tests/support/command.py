@@ -127,11 +127,17 @@ class Workplace:
                 env={**os.environ, "PROBER_CONFIG": str(self.config), **CREDENTIALS},
                 stdout=asyncio.subprocess.PIPE if read_stdout else writer,
                 stderr=asyncio.subprocess.PIPE,
+                # Jobs in the background of a shell inherit an ignored SIGINT, and their children would too.
+                preexec_fn=_restore_interrupts,
             )
         finally:
             os.close(reader)
             os.close(writer)
         return process
+
+
+def _restore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @functools.cache
