@@ -1,126 +1,142 @@
 """Finds code-shaped places in text: sixteen base32 characters in four groups, in one piece, or after `ref`."""
 
-import dataclasses
 import re
-from collections.abc import Callable, Iterator
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from prober.prompt.line_code import CODE_CHARACTERS, GROUP_CHARACTERS, GROUPS
 
-_NO_DIGITS: Final = bytes(sorted(set(range(256)) - set(b"0123456789")))
+_GROUP: Final = re.compile(rb"[0-9a-z]{4}")
 _GROUPED: Final = re.compile(rb"[0-9a-z]{4}(?:[^0-9a-z]{1,4}[0-9a-z]{4}){3}(?![0-9a-z])")
-_LONGEST_STEP: Final = 2 * GROUP_CHARACTERS
-"""Characters from one group's start to the next: its own four, and one to four separators."""
+_GROUPS_BEFORE: Final = re.compile(rb"(?<![0-9a-z])(?:[0-9a-z]{4}[^0-9a-z]{1,4}){1,3}\Z")
+_LONGEST_BEFORE: Final = (GROUPS - 1) * (GROUP_CHARACTERS + 4)
+"""Characters of three groups with one to four separators after each."""
 _REF: Final = b"ref"
 _AFTER_REF: Final = re.compile(rb"ref[^0-9a-z]{0,4}((?:[0-9a-z][^0-9a-z]{0,4}){15}[0-9a-z])")
-_LONGEST_AFTER_REF: Final = len(_REF) + CODE_CHARACTERS * (1 + 4)
+_LONGEST_AFTER_REF: Final = CODE_CHARACTERS * (1 + 4)
 _SEPARATORS: Final = re.compile(rb"[^0-9a-z]+")
+_NO_DIGITS: Final = bytes(sorted(set(range(256)) - set(b"0123456789")))
 _DIGITS_WITHOUT_GROUPS: Final = 2
-
-_LETTER_COUNT: Final = 26
 _DIGIT_COUNT: Final = 10
-_CHUNK: Final = 1 << 17
-"""Characters looked at together, so that intermediate arrays stay in a core's own cache."""
-_OVERLAP: Final = CODE_CHARACTERS + 2
+_ALNUM: Final = np.zeros(256, np.bool_)
+_ALNUM[list(b"0123456789abcdefghijklmnopqrstuvwxyz")] = True
 
 _Read = TypeVar("_Read")
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Outline:
-    """Offsets of alphanumeric pieces of exactly four and exactly sixteen characters."""
-
-    groups: npt.NDArray[np.int64]
-    numeric: npt.NDArray[np.bool_]
-    """Whether each group holds a digit."""
-    solids: npt.NDArray[np.int64]
 
 
 def find_codes(visible: bytes, read: Callable[[bytes], _Read | None]) -> tuple[dict[int, _Read], int]:
     """Try all code-shaped places: what `read` made of them, by offset, and the number of places tried.
 
-    Four groups of four hold at least one digit among them: ordinary words hold none, codes hold none with probability
-    0.25 %, and those are missed. In one piece, or after `ref` with any separators, a second digit is asked for; 2 % of
-    the codes have fewer.
+    Codes hold digits and prose hardly any, so that only the surroundings of digits are looked at. Four groups of four
+    hold at least one digit among them; codes hold none with probability 0.25 %, and those are missed. In one piece, or
+    after `ref` with any separators, a second digit is asked for; 2 % of the codes have fewer.
 
     Args:
         visible: Lower-case ASCII.
         read: Given sixteen letters and digits, separators removed; None when they are no code.
     """
-    outline = _outline(visible)
-    found: dict[int, _Read] = {}
-    tried: set[int] = set()
+    trials = _Trials(visible, read)
+    digits = _Digits(visible)
+    trials.grouped(digits.pieces(GROUP_CHARACTERS))
+    trials.in_one_piece(digits.pieces(CODE_CHARACTERS))
+    trials.after_ref(digits.refs())
+    return trials.found, len(trials.tried)
 
-    def attempt(start: int, characters: bytes) -> bool:
-        tried.add(start)
-        decoded = read(characters)
+
+class _Trials(Generic[_Read]):
+    """Reads what has a code's shape, and remembers where."""
+
+    def __init__(self, visible: bytes, read: Callable[[bytes], _Read | None]) -> None:
+        self._visible = visible
+        self._read = read
+        self.found: dict[int, _Read] = {}
+        self.tried: set[int] = set()
+
+    def grouped(self, numeric_groups: Iterable[int]) -> None:
+        """Four groups of four, around each group with a digit."""
+        read_to = 0
+        for numeric in numeric_groups:
+            # A code's groups also pair up with the words around them: once it is read they need no trial of their own.
+            if numeric < read_to:
+                continue
+            for start in _possible_starts(self._visible, numeric):
+                match = _GROUPED.match(self._visible, start)
+                if match and start not in self.tried and self._attempt(start, _SEPARATORS.sub(b"", match[0])):
+                    read_to = match.end()
+                    break
+
+    def in_one_piece(self, pieces: Iterable[int]) -> None:
+        """Sixteen letters and digits."""
+        for start in pieces:
+            characters = self._visible[start : start + CODE_CHARACTERS]
+            if _has_digits(characters):
+                self._attempt(start, characters)
+
+    def after_ref(self, refs: Iterable[int]) -> None:
+        """Sixteen letters and digits with any separators."""
+        for place in refs:
+            beyond = place + len(_REF)
+            if self.tried.isdisjoint(range(beyond, beyond + 5)):
+                match = _AFTER_REF.match(self._visible, place)
+                if match and _has_digits(characters := _SEPARATORS.sub(b"", match[1])):
+                    self._attempt(match.start(1), characters)
+
+    def _attempt(self, start: int, characters: bytes) -> bool:
+        self.tried.add(start)
+        decoded = self._read(characters)
         if decoded is not None:
-            found[start] = decoded
+            self.found[start] = decoded
         return decoded is not None
 
-    read_to = 0
-    for start in _likely_groups(outline):
-        # A code's groups also pair up with the words around them: once it is read they need no trial of their own.
-        if start >= read_to and (match := _GROUPED.match(visible, start)):
-            read_to = match.end() if attempt(start, _SEPARATORS.sub(b"", match[0])) else read_to
-    for start in outline.solids.tolist():
-        characters = visible[start : start + CODE_CHARACTERS]
-        if _has_digits(characters):
-            attempt(start, characters)
-    for place in _places(visible, _REF):
-        beyond = place + len(_REF)
-        # Prose is full of places that fit but for the digits, and these are told sooner than the pattern.
-        if _has_digits(visible[beyond : place + _LONGEST_AFTER_REF]) and tried.isdisjoint(range(beyond, beyond + 5)):
-            match = _AFTER_REF.match(visible, place)
-            if match and _has_digits(characters := _SEPARATORS.sub(b"", match[1])):
-                attempt(match.start(1), characters)
-    return found, len(tried)
 
-
-def _likely_groups(outline: _Outline) -> list[int]:
-    """Offsets of groups that have three near neighbours after them, with a digit among the four."""
-    starts, numeric = outline.groups, outline.numeric
-    if len(starts) < GROUPS:
-        return []
-    near = np.diff(starts) <= _LONGEST_STEP
-    likely = near[:-2] & near[1:-1] & near[2:] & (numeric[:-3] | numeric[1:-2] | numeric[2:-1] | numeric[3:])
-    offsets: list[int] = starts[:-3][likely].tolist()
-    return offsets
-
-
-def _places(visible: bytes, part: bytes) -> Iterator[int]:
-    place = visible.find(part)
-    while place >= 0:
-        yield place
-        place = visible.find(part, place + 1)
+def _possible_starts(visible: bytes, numeric: int) -> Iterator[int]:
+    """Offsets, ascending, of groups that a code may begin with whose group at `numeric` holds a digit."""
+    before = _GROUPS_BEFORE.search(visible, max(0, numeric - _LONGEST_BEFORE), numeric)
+    if before:
+        yield from (before.start() + group.start() for group in _GROUP.finditer(before[0]))
+    yield numeric
 
 
 def _has_digits(characters: bytes) -> bool:
     return len(characters.translate(None, _NO_DIGITS)) >= _DIGITS_WITHOUT_GROUPS
 
 
-def _outline(visible: bytes) -> _Outline:
-    # A separator before the first character and several after the last spare every edge case below.
-    padded = b" " + visible + b" " * _OVERLAP
-    groups, numeric, solids = [], [], []
-    for first in range(0, len(visible) + 1, _CHUNK):
-        piece = padded[first : first + _CHUNK + _OVERLAP]
-        characters = np.frombuffer(piece, np.uint8)
-        # Unsigned differences wrap round: what stands before the first letter or digit becomes large.
-        alnum = (characters - np.uint8(ord("a")) < _LETTER_COUNT) | (characters - np.uint8(ord("0")) < _DIGIT_COUNT)
-        pairs = alnum[:-1] & alnum[1:]
-        fours = pairs[:-2] & pairs[2:]
-        eights = fours[:-4] & fours[4:]
-        begins = ~alnum[:-1] & alnum[1:]
-        width = len(piece) - _OVERLAP
-        found = np.flatnonzero(begins[:width] & fours[1 : width + 1] & ~alnum[5 : width + 5])
-        digit = characters - np.uint8(ord("0")) < _DIGIT_COUNT
-        digit = digit[:-1] | digit[1:]
-        groups.append(found + first)
-        numeric.append(digit[found + 1] | digit[found + 3])
-        solid = begins[:width] & eights[1 : width + 1] & eights[9 : width + 9] & ~alnum[17 : width + 17]
-        solids.append(np.flatnonzero(solid) + first)
-    return _Outline(groups=np.concatenate(groups), numeric=np.concatenate(numeric), solids=np.concatenate(solids))
+class _Digits:
+    """Where the digits of a text stand."""
+
+    def __init__(self, visible: bytes) -> None:
+        self._characters = np.frombuffer(visible, np.uint8)
+        # Unsigned differences wrap round: what stands before the first digit becomes large.
+        self._places = np.flatnonzero(self._characters - np.uint8(ord("0")) < _DIGIT_COUNT)
+
+    def pieces(self, length: int) -> list[int]:
+        """Offsets, ascending, of pieces of exactly so many letters and digits, with a digit among them."""
+        before = self._run(-1, length)
+        after = self._run(1, length)
+        starts: list[int] = np.unique((self._places - before)[before + after == length - 1]).tolist()
+        return starts
+
+    def refs(self) -> list[int]:
+        """Offsets of `ref` with enough digits after it for a code; prose is full of it, but for the digits."""
+        text = self._characters
+        here = [text[at : len(text) - len(_REF) + 1 + at] == letter for at, letter in enumerate(_REF)]
+        places = np.flatnonzero(here[0] & here[1] & here[2])
+        first = places + len(_REF)
+        digits = np.searchsorted(self._places, first + _LONGEST_AFTER_REF) - np.searchsorted(self._places, first)
+        near: list[int] = places[digits >= _DIGITS_WITHOUT_GROUPS].tolist()
+        return near
+
+    def _run(self, direction: int, most: int) -> npt.NDArray[np.int64]:
+        """Letters and digits in a row beside each digit, counted to `most`."""
+        count = np.zeros(len(self._places), np.int64)
+        alive = np.arange(len(self._places))
+        for step in range(1, most + 1):
+            beside = self._places[alive] + direction * step
+            is_inside = (beside >= 0) & (beside < len(self._characters))
+            alive, beside = alive[is_inside], beside[is_inside]
+            alive = alive[_ALNUM[self._characters[beside]]]
+            count[alive] += 1
+        return count

@@ -18,9 +18,9 @@ _INVISIBLE: Final = (
     ),
 )
 _ASCII_BYTES: Final = bytes(range(_ASCII))
-_CONTINUATIONS: Final = bytes(range(_ASCII, 0xC0))
-_VISIBLE: Final = _ASCII_BYTES.lower() + b"?" * _ASCII
-_ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9a-fA-F]{4})")
+_STRETCH: Final = 512
+"""Characters looked at together for any beyond ASCII."""
+_AFTER_BACKSLASH: Final = re.compile("[bfnrt]|u[0-9a-fA-F]{4}")
 _LETTERS: Final = bytes(range(ord("a"), ord("z") + 1))
 _NO_LETTERS: Final = bytes(sorted(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper())))
 
@@ -32,13 +32,22 @@ def visible_ascii(text: str) -> bytes:
     these. JSON's escapes count as blanks, so that their letters do not come between words; HTML's character references
     count as what they stand for.
     """
-    text = _ESCAPE.sub(" ", text)
+    text = _without_escapes(text)
     if "&" in text:
         text = html.unescape(text)
     if text.isascii():
         return text.encode("ascii").lower()
-    # In UTF-8, what begins a character beyond ASCII becomes the `?`, and its other bytes go.
-    return _without_disguise(text).encode("utf-8", "surrogatepass").translate(_VISIBLE, _CONTINUATIONS)
+    return _without_disguise(text).encode("ascii", "replace").lower()
+
+
+def _without_escapes(text: str) -> str:
+    """Put a blank for each of JSON's escapes of white space and characters."""
+    first, *others = text.split("\\")
+    parts = [first]
+    for part in others:
+        escape = _AFTER_BACKSLASH.match(part)
+        parts.append(" " + part[escape.end() :] if escape else "\\" + part)
+    return "".join(parts)
 
 
 def letters_of(visible: bytes) -> bytes:
@@ -52,8 +61,11 @@ def _without_disguise(text: str) -> str:
     Few distinct ones occur in one text, and replacing each is far faster than normalising all of it.
     """
     replacements = _disguises()
+    # Most stretches of most texts are ASCII, and telling so is far cheaper than looking at their characters.
+    stretches = (text[first : first + _STRETCH] for first in range(0, len(text), _STRETCH))
+    mixed = "".join(stretch for stretch in stretches if not stretch.isascii())
     # UTF-8 without its ASCII bytes is the text of all other characters.
-    beyond = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")
+    beyond = mixed.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")
     for character in sorted(set(beyond) & replacements.keys()):
         text = text.replace(character, replacements[character])
     return text
