@@ -93,11 +93,11 @@ class _Trials(Generic[_Read]):
 
 
 def _possible_starts(visible: bytes, numeric: int) -> Iterator[int]:
-    """Offsets, ascending, of groups that a code may begin with whose group at `numeric` holds a digit."""
+    """Offsets of groups that a code may begin with which holds the group at `numeric`: likeliest that one itself."""
+    yield numeric
     before = _GROUPS_BEFORE.search(visible, max(0, numeric - _LONGEST_BEFORE), numeric)
     if before:
         yield from (before.start() + group.start() for group in _GROUP.finditer(before[0]))
-    yield numeric
 
 
 def _has_digits(characters: bytes) -> bool:
@@ -111,12 +111,13 @@ class _Digits:
         self._characters = np.frombuffer(visible, np.uint8)
         # Unsigned differences wrap round: what stands before the first digit becomes large.
         self._places = np.flatnonzero(self._characters - np.uint8(ord("0")) < _DIGIT_COUNT)
+        # One digit tells of its piece: the first of each number.
+        self._leading = self._places[np.diff(self._places, prepend=-2) > 1]
+        self._before, self._after = self._run(-1), self._run(1)
 
     def pieces(self, length: int) -> list[int]:
-        """Offsets, ascending, of pieces of exactly so many letters and digits, with a digit among them."""
-        before = self._run(-1, length)
-        after = self._run(1, length)
-        starts: list[int] = np.unique((self._places - before)[before + after == length - 1]).tolist()
+        """Offsets, ascending, of pieces of exactly so many letters and digits, up to 16, with a digit among them."""
+        starts: list[int] = np.unique((self._leading - self._before)[self._before + self._after == length - 1]).tolist()
         return starts
 
     def refs(self) -> list[int]:
@@ -129,12 +130,12 @@ class _Digits:
         near: list[int] = places[digits >= _DIGITS_WITHOUT_GROUPS].tolist()
         return near
 
-    def _run(self, direction: int, most: int) -> npt.NDArray[np.int64]:
-        """Letters and digits in a row beside each digit, counted to `most`."""
-        count = np.zeros(len(self._places), np.int64)
-        alive = np.arange(len(self._places))
-        for step in range(1, most + 1):
-            beside = self._places[alive] + direction * step
+    def _run(self, direction: int) -> npt.NDArray[np.int64]:
+        """Letters and digits in a row beside each leading digit, counted to a code's length."""
+        count = np.zeros(len(self._leading), np.int64)
+        alive = np.arange(len(self._leading))
+        for step in range(1, CODE_CHARACTERS + 1):
+            beside = self._leading[alive] + direction * step
             is_inside = (beside >= 0) & (beside < len(self._characters))
             alive, beside = alive[is_inside], beside[is_inside]
             alive = alive[_ALNUM[self._characters[beside]]]

@@ -37,7 +37,7 @@ def visible_ascii(text: str) -> bytes:
         text = html.unescape(text)
     if text.isascii():
         return text.encode("ascii").lower()
-    return _without_disguise(text).encode("ascii", "replace").lower()
+    return b"".join(stretch.encode("ascii", "replace") for stretch in _without_disguise(text)).lower()
 
 
 def _without_escapes(text: str) -> str:
@@ -55,20 +55,21 @@ def letters_of(visible: bytes) -> bytes:
     return visible.translate(None, _NO_LETTERS)
 
 
-def _without_disguise(text: str) -> str:
-    """Replace look-alikes by what they stand for, and drop what cannot be seen.
+def _without_disguise(text: str) -> list[str]:
+    """Replace look-alikes by what they stand for, and drop what cannot be seen; returns the text in stretches.
 
-    Few distinct ones occur in one text, and replacing each is far faster than normalising all of it.
+    Most stretches of most texts are ASCII, and telling so is far cheaper than looking at their characters. Few distinct
+    others occur in one text, and replacing each is far faster than normalising all of it.
     """
     replacements = _disguises()
-    # Most stretches of most texts are ASCII, and telling so is far cheaper than looking at their characters.
-    stretches = (text[first : first + _STRETCH] for first in range(0, len(text), _STRETCH))
+    stretches = [text[first : first + _STRETCH] for first in range(0, len(text), _STRETCH)]
     mixed = "".join(stretch for stretch in stretches if not stretch.isascii())
     # UTF-8 without its ASCII bytes is the text of all other characters.
     beyond = mixed.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")
-    for character in sorted(set(beyond) & replacements.keys()):
+    disguised = sorted(set(beyond) & replacements.keys())
+    for character in disguised:
         text = text.replace(character, replacements[character])
-    return text
+    return [text] if disguised else stretches
 
 
 @functools.cache
