@@ -1,7 +1,7 @@
 """Finds code-shaped places in text: sixteen base32 characters in four groups, in one piece, or after `ref`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
 
 import numpy as np
@@ -60,13 +60,18 @@ class _Trials(Generic[_Read]):
         read_to = 0
         for numeric in numeric_groups:
             # A code's groups also pair up with the words around them: once it is read they need no trial of their own.
-            if numeric < read_to:
-                continue
-            for start in _possible_starts(self._visible, numeric):
-                match = _GROUPED.match(self._visible, start)
-                if match and start not in self.tried and self._attempt(start, _SEPARATORS.sub(b"", match[0])):
-                    read_to = match.end()
-                    break
+            if numeric >= read_to:
+                read_to = self._four_groups(numeric) or self._any_four_groups(_groups_before(self._visible, numeric))
+
+    def _any_four_groups(self, starts: Iterable[int]) -> int:
+        return next(filter(None, map(self._four_groups, starts)), 0)
+
+    def _four_groups(self, start: int) -> int:
+        """End of the code that begins there; 0 where none does."""
+        match = _GROUPED.match(self._visible, start)
+        if match is None or start in self.tried or not self._attempt(start, _SEPARATORS.sub(b"", match[0])):
+            return 0
+        return match.end()
 
     def in_one_piece(self, pieces: Iterable[int]) -> None:
         """Sixteen letters and digits."""
@@ -92,12 +97,10 @@ class _Trials(Generic[_Read]):
         return decoded is not None
 
 
-def _possible_starts(visible: bytes, numeric: int) -> Iterator[int]:
-    """Offsets of groups that a code may begin with which holds the group at `numeric`: likeliest that one itself."""
-    yield numeric
+def _groups_before(visible: bytes, numeric: int) -> list[int]:
+    """Offsets of the groups, three at most, that stand close before the one at `numeric`."""
     before = _GROUPS_BEFORE.search(visible, max(0, numeric - _LONGEST_BEFORE), numeric)
-    if before:
-        yield from (before.start() + group.start() for group in _GROUP.finditer(before[0]))
+    return [before.start() + group.start() for group in _GROUP.finditer(before[0])] if before else []
 
 
 def _has_digits(characters: bytes) -> bool:
