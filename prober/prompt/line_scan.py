@@ -61,10 +61,8 @@ class _Trials(Generic[_Read]):
         for numeric in numeric_groups:
             # A code's groups also pair up with the words around them: once it is read they need no trial of their own.
             if numeric >= read_to:
-                read_to = self._four_groups(numeric) or self._any_four_groups(_groups_before(self._visible, numeric))
-
-    def _any_four_groups(self, starts: Iterable[int]) -> int:
-        return next(filter(None, map(self._four_groups, starts)), 0)
+                starts = _groups_up_to(self._visible, numeric)
+                read_to = next(filter(None, map(self._four_groups, starts)), 0)
 
     def _four_groups(self, start: int) -> int:
         """End of the code that begins there; 0 where none does."""
@@ -97,10 +95,12 @@ class _Trials(Generic[_Read]):
         return decoded is not None
 
 
-def _groups_before(visible: bytes, numeric: int) -> list[int]:
-    """Offsets of the groups, three at most, that stand close before the one at `numeric`."""
+def _groups_up_to(visible: bytes, numeric: int) -> list[int]:
+    """Offsets of the group at `numeric` and of those, three at most, that stand close before it; ascending."""
     before = _GROUPS_BEFORE.search(visible, max(0, numeric - _LONGEST_BEFORE), numeric)
-    return [before.start() + group.start() for group in _GROUP.finditer(before[0])] if before else []
+    if before is None:
+        return [numeric]
+    return [*(before.start() + group.start() for group in _GROUP.finditer(before[0])), numeric]
 
 
 def _has_digits(characters: bytes) -> bool:
