@@ -11,9 +11,11 @@ from prober.prompt.line_code import CODE_CHARACTERS, GROUP_CHARACTERS, GROUPS
 
 _GROUP: Final = re.compile(rb"[0-9a-z]{4}")
 _GROUPED: Final = re.compile(rb"[0-9a-z]{4}(?:[^0-9a-z]{1,4}[0-9a-z]{4}){3}(?![0-9a-z])")
+_GROUP_BEFORE: Final = re.compile(rb"[0-9a-z]{4}[^0-9a-z]{1,4}\Z")
 _GROUPS_BEFORE: Final = re.compile(rb"(?<![0-9a-z])(?:[0-9a-z]{4}[^0-9a-z]{1,4}){1,3}\Z")
-_LONGEST_BEFORE: Final = (GROUPS - 1) * (GROUP_CHARACTERS + 4)
-"""Characters of three groups with one to four separators after each."""
+_LONGEST_STEP: Final = GROUP_CHARACTERS + 4
+"""Characters of one group with one to four separators after it."""
+_LONGEST_BEFORE: Final = (GROUPS - 1) * _LONGEST_STEP
 _REF: Final = b"ref"
 _AFTER_REF: Final = re.compile(rb"ref[^0-9a-z]{0,4}((?:[0-9a-z][^0-9a-z]{0,4}){15}[0-9a-z])")
 _LONGEST_AFTER_REF: Final = CODE_CHARACTERS * (1 + 4)
@@ -97,6 +99,9 @@ class _Trials(Generic[_Read]):
 
 def _groups_up_to(visible: bytes, numeric: int) -> list[int]:
     """Offsets of the group at `numeric` and of those, three at most, that stand close before it; ascending."""
+    # Most have none, and the nearest one tells.
+    if not _GROUP_BEFORE.search(visible, max(0, numeric - _LONGEST_STEP), numeric):
+        return [numeric]
     before = _GROUPS_BEFORE.search(visible, max(0, numeric - _LONGEST_BEFORE), numeric)
     if before is None:
         return [numeric]
