@@ -19,7 +19,7 @@ _LONGEST_BEFORE: Final = (GROUPS - 1) * _LONGEST_STEP
 _REF: Final = b"ref"
 _AFTER_REF: Final = re.compile(rb"ref[^0-9a-z]{0,4}((?:[0-9a-z][^0-9a-z]{0,4}){15}[0-9a-z])")
 _LONGEST_AFTER_REF: Final = CODE_CHARACTERS * (1 + 4)
-_SEPARATORS: Final = re.compile(rb"[^0-9a-z]+")
+_SEPARATORS: Final = bytes(sorted(set(range(256)) - set(b"0123456789abcdefghijklmnopqrstuvwxyz")))
 _NO_DIGITS: Final = bytes(sorted(set(range(256)) - set(b"0123456789")))
 _DIGITS_WITHOUT_GROUPS: Final = 2
 _DIGIT_COUNT: Final = 10
@@ -69,7 +69,7 @@ class _Trials(Generic[_Read]):
     def _four_groups(self, start: int) -> int:
         """End of the code that begins there; 0 where none does."""
         match = _GROUPED.match(self._visible, start)
-        if match is None or start in self.tried or not self._attempt(start, _SEPARATORS.sub(b"", match[0])):
+        if match is None or start in self.tried or not self._attempt(start, match[0].translate(None, _SEPARATORS)):
             return 0
         return match.end()
 
@@ -86,7 +86,7 @@ class _Trials(Generic[_Read]):
             beyond = place + len(_REF)
             if self.tried.isdisjoint(range(beyond, beyond + 5)):
                 match = _AFTER_REF.match(self._visible, place)
-                if match and _has_digits(characters := _SEPARATORS.sub(b"", match[1])):
+                if match and _has_digits(characters := match[1].translate(None, _SEPARATORS)):
                     self._attempt(match.start(1), characters)
 
     def _attempt(self, start: int, characters: bytes) -> bool:
@@ -125,8 +125,10 @@ class _Digits:
 
     def pieces(self, length: int) -> list[int]:
         """Offsets, ascending, of pieces of exactly so many letters and digits, up to 16, with a digit among them."""
-        starts: list[int] = np.unique((self._leading - self._before)[self._before + self._after == length - 1]).tolist()
-        return starts
+        starts = (self._leading - self._before)[self._before + self._after == length - 1]
+        # Numbers of one piece stand next to each other, and pieces in order.
+        once: list[int] = starts[np.diff(starts, prepend=-1) > 0].tolist()
+        return once
 
     def refs(self) -> list[int]:
         """Offsets of `ref` with enough digits after it for a code; prose is full of it, but for the digits."""
