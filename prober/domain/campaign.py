@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import enum
+from collections.abc import Mapping
 
 from prober.domain.target import Target
 from prober.domain.tenant import Tenant
@@ -33,6 +34,14 @@ class ScenarioSettings:
     sweep_bisect: bool = True
     sweep_max_probes: int = 48
     over_limit_max_output_tokens: int = 64
+    rounds: int = 8
+    """Times a scenario that plays in rounds repeats its step."""
+    concurrency: int = 8
+    """Short probes in flight together, of all tenants; at least 2."""
+    excluded_leak_rate: float | None = None
+    """Per check, above 0 and below 1: rounds go on until so few leaks are excluded at 95 %. None: `rounds` are all."""
+    park_tokens: int | None = None
+    """Tokens that evict a parked session from the device; None: of the pool or context known, at most 400,000."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +54,8 @@ class Campaign:
     settings: ScenarioSettings = ScenarioSettings()
     max_run_tokens: int = 25_000_000
     """Hard cap on prompt + answer tokens, enforced before the call that would pass it."""
+    max_run_requests: int | None = None
+    """Hard cap on requests, likewise; None: none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +66,5 @@ class Run:
     campaign: Campaign
     trigger: Trigger
     started_at: dt.datetime
+    facts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Of the rollout that it is for, in the caller's words: service, revision, image; told, never judged."""

@@ -2,51 +2,18 @@
 
 import dataclasses
 import datetime as dt
-import enum
 from collections.abc import Mapping
 
+from prober.domain.answer import Answer
 from prober.domain.finding import Finding
+from prober.domain.marks import NO_MARKS, Marks
 from prober.domain.observation import Observation
 from prober.domain.outcome import Outcome, worst
 from prober.domain.probe import Probe
 from prober.domain.prompt import Prompt
 from prober.domain.reading import Reading
+from prober.domain.series import SeriesTally
 from prober.domain.target import Target
-
-
-class Answer(enum.Enum):
-    """What the remote did with one probe (design section 4)."""
-
-    SERVED_FULL = "served_full"
-    TRUNCATED = "truncated"
-    REROUTED = "rerouted"
-    EMPTY = "empty"
-    STARVED = "starved"
-    REJECTED_OK = "rejected_ok"
-    REJECTED_IN_STREAM = "rejected_in_stream"
-    REFUSED_OTHERWISE = "refused_otherwise"
-    HANG = "hang"
-    ABANDONED = "abandoned"
-    BUSY = "busy"
-    UNAUTHORISED = "unauthorised"
-    NOT_FOUND = "not_found"
-    TOO_MANY_BYTES = "too_many_bytes"
-    SERVER_ERROR = "server_error"
-    MALFORMED = "malformed"
-    UNREACHABLE = "unreachable"
-
-    @property
-    def is_served(self) -> bool:
-        """The remote generated an answer (whole or not)."""
-        return self in _SERVED
-
-    @property
-    def is_rejected(self) -> bool:
-        """Refused for its length: by status, or by an error frame."""
-        return self in {Answer.REJECTED_OK, Answer.REJECTED_IN_STREAM}
-
-
-_SERVED = frozenset({Answer.SERVED_FULL, Answer.TRUNCATED, Answer.REROUTED, Answer.EMPTY, Answer.STARVED})
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +37,20 @@ class History:
     cached_tokens_baseline: int | None = None
     """Largest `cached_tokens` seen on never-sent text; None: the field was never reported."""
     models_reported: tuple[str, ...] = ()
+    marks: Marks = NO_MARKS
+    """The latest answers: what comparisons of several probes look back at."""
+    references: Marks = NO_MARKS
+    """The latest undisturbed answers, those of the latest earlier run included; they outlast the others."""
+    series: Mapping[str, SeriesTally] = dataclasses.field(default_factory=dict)
+    """By `Trial.series`."""
+    scores: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Statistics of `detect.charts`, by the chart's name, in nats; one that is not there stands at 0."""
+    whole_recalls: int = 0
+    """Fair answers that held all of at least two needles: only then is a missing head a change."""
+    accounts: Mapping[int, frozenset[str]] = dataclasses.field(default_factory=dict)
+    """Tenant number -> accounts that configuration and answers named for it, as `source:digest`."""
+    have_logprobs_agreed: bool = False
+    """Some answer's log probabilities added up to its text: only then do others' that do not mean anything."""
     probes: int = 0
     conclusive: int = 0
     clean: int = 0

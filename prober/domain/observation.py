@@ -136,6 +136,16 @@ class Observation:
     bad_frames: int = 0
     """Data frames that were no JSON object."""
     bytes_received: int = 0
+    system_fingerprint: str | None = None
+    """The server's own label of its build and configuration (OpenAI's `system_fingerprint`), bounded."""
+    response_ids: int = 0
+    """Different response ids within one stream; more than one is two answers in one."""
+    finish_marks: int = 0
+    """Finish reasons sent; more than one is two endings in one stream."""
+    logprobs_agree: bool | None = None
+    """The tokens whose log probabilities came add up to the content; None: none came."""
+    is_connection_reused: bool = False
+    """Sent on a connection that had carried an answer before."""
 
     def without_text(self) -> "Observation":
         """Copy without the peer's text: what detectors and everything after them may hold."""

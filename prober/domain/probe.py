@@ -4,6 +4,7 @@ import dataclasses
 import enum
 
 from prober.domain.canary import Canary
+from prober.domain.options import PLAIN, RequestOptions, Trial
 from prober.domain.target import Ask, TextForm
 from prober.domain.tenant import Tenant
 
@@ -36,6 +37,12 @@ class Role(enum.Enum):
     """The probe the scenario exists for."""
     CONFIRMATION = "confirmation"
     """Immediate fresh re-probe after a first hit."""
+    REFERENCE = "reference"
+    """An undisturbed answer that later ones are compared with."""
+    NEIGHBOUR = "neighbour"
+    """Traffic that provokes the fault beside a CHECK: aborted, constrained, malformed; judged like any other."""
+    LIVENESS = "liveness"
+    """A plain generation after a storm: a target that no longer serves it is wedged."""
 
 
 class DisconnectMoment(enum.Enum):
@@ -61,13 +68,34 @@ class Disconnect:
     after_tokens: int = 0
 
 
+class SharedPlace(enum.Enum):
+    """Where shared text stands in a prompt."""
+
+    PREFIX = "prefix"
+    """Before everything else: what a prefix cache can reuse."""
+    MIDDLE = "middle"
+    """Halfway in the filler: what only a cache of blocks in any position can reuse."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SharedText:
+    """Filler lines that several prompts hold alike: the first lines of one canary's stream of its own for sharing."""
+
+    source: Canary | None
+    """Whose; None: the composed probe's own canary, which later probes may name."""
+    lines: int
+    place: SharedPlace = SharedPlace.PREFIX
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSpec:
     """What text to compose.
 
     Either `tokens` (length as the server counts it; needs a calibration) or `filler_lines`, `instruction_lines`
     (exact structure, used to calibrate). `rewrite_of` composes the very text of an earlier probe's canary again
-    with `pad_adjust` more (or fewer) one-token pad words: exact targeting where lines are not uniform.
+    with `pad_adjust` more (or fewer) one-token pad words: exact targeting where lines are not uniform. With
+    `pad_adjust` 0 it replays that text byte for byte, by whichever tenant sends it. `shared` lines count among the
+    filler lines of the prompt.
     """
 
     tokens: int | None = None
@@ -77,6 +105,12 @@ class PromptSpec:
     ask: Ask = Ask.PHRASES_AND_COPY
     rewrite_of: Canary | None = None
     pad_adjust: int = 0
+    shared: SharedText | None = None
+
+    @property
+    def is_replay(self) -> bool:
+        """An earlier text, byte for byte."""
+        return self.rewrite_of is not None and self.pad_adjust == 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +129,8 @@ class Probe:
     connection: ConnectionPolicy = ConnectionPolicy.FRESH
     start_offset_seconds: float = 0.0
     disconnect: Disconnect | None = None
+    options: RequestOptions = PLAIN
+    trial: Trial | None = None
 
     @property
     def is_over_limit(self) -> bool:

@@ -37,3 +37,5 @@ class Prompt:
     """Predicted `usage.prompt_tokens`; None while calibrating."""
     token_tolerance: int
     """|usage - planned| that is still as predicted: 2 where lines are additive, wider where they are not."""
+    text_sha256: str = ""
+    """Of the UTF-8 text; hex. Equal for replays. Stays where the text itself is taken away."""

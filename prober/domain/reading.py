@@ -14,6 +14,8 @@ class Tier(enum.Enum):
     """A whole self-authenticating window: 58 characters, 44-bit tag, no look-up."""
     LIVE = "live"
     """A shorter window that fits exactly one live probe held in memory: 38 characters."""
+    PHRASE = "phrase"
+    """The whole phrase of another live probe's needle: three words are 33 bits, six of a one-fact prompt 66."""
     FRAGMENTS = "fragments"
     """Code groups, word pairs, exclusive words, added up as log-likelihood ratios."""
 
@@ -72,6 +74,24 @@ class Recall:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Garble:
+    """Signs of corrupted decoding, counted over content and reasoning."""
+
+    scripts: int = 0
+    """Different non-Latin scripts; three or more is garble by vLLM issue #47282's rule."""
+    replacements: int = 0
+    """U+FFFD characters (LMCache issue #4492 counts them)."""
+    longest_loop: int = 0
+    """Characters of the longest stretch that repeats one piece of at most 32 characters, three times or more, within
+    the first 65,536 of a channel."""
+    doubled_words: int = 0
+    """Different words that stand exactly twice in a row. Longer runs are a loop's, and so are the same doublings again
+    and again: weak LLMs fall into loops of any length."""
+    repeated_words: int = 0
+    """Words that equal the one before."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """All that detectors may know of an answer's text."""
 
@@ -89,6 +109,20 @@ class Reading:
     longest_novel_run: int = 0
     is_refusal_like: bool = False
     """Reads like a safety or inability template of an honest LLM."""
+    garble: Garble = Garble()
+    signature: tuple[int, ...] = ()
+    """MinHash of the content's three-word shingles, 64 values; empty below 8 words. Equal shares estimate Jaccard."""
+    letters: int = 0
+    """Letters a-z in the content, either case."""
+    digits: int = 0
+    is_own_choice: bool = False
+    """The content is one of the probe's own `options.choices`, after trimming."""
+    foreign_choice: str = ""
+    """The choice of another live probe that the content is, or begins with; our own words. Empty: none."""
+    stray_words: int = 0
+    """Words of other live probes' phrases, and of no text of this prompt's, in the content."""
+    repeats_opening: bool = False
+    """The content's first 40 characters come again later, outside a loop: an answer that began anew."""
 
     @property
     def novelty(self) -> float:

@@ -32,6 +32,8 @@ class Ask(enum.Enum):
     """Three phrases, from head, middle and end of the prompt, then an echo of 30 words."""
     END_PHRASE = "end_phrase"
     """The end's phrase alone, stated three times: for small LLMs (docs/engines.md has their recall)."""
+    ONE_FACT = "one_fact"
+    """One phrase of six words, stated once: a short question whose answer names its prompt by itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

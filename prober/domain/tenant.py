@@ -10,3 +10,5 @@ class Tenant:
     name: str
     number: int
     """0..2047, carried in the filler code; unique among all instances that share a key."""
+    account: str = ""
+    """Digest of the account that configuration names for it, in its address or in a header; empty: it names none."""

@@ -3,10 +3,11 @@
 import dataclasses
 import datetime as dt
 
+from prober.domain.answer import Answer
 from prober.domain.campaign import Run
-from prober.domain.evidence import Answer
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
+from prober.domain.trace import UNTRACED, Trace
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class ProbeSummary:
     first_token_seconds: float | None
     answer_sha256: str
     answer_characters: int
+    trace: Trace = UNTRACED
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,4 +99,4 @@ class RunReport:
     tenant_names: dict[int, str]
     """Tenant number -> name, to say whose text came out."""
     donor_labels: dict[str, str]
-    """str(canary) -> label of the probe that sent it, for live canaries."""
+    """str(canary) -> label of the probe that sent it first, for canaries of this run."""

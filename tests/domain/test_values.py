@@ -5,7 +5,8 @@ import datetime as dt
 
 import pytest
 
-from prober.domain.evidence import Answer, Judgement
+from prober.domain.answer import Answer
+from prober.domain.evidence import Judgement
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import Observation, Timeline
 from prober.domain.outcome import Outcome
