@@ -55,8 +55,6 @@ BASE_RATE_MARGIN: Final = 4
 
 INDEX: Final = _index()
 """Four letters as a base-26 number -> word number, or -1; shape (456976,)."""
-IS_WORD: Final = INDEX >= 0
-"""The same as a yes or no: half the size, so that it stays in a core's own cache."""
 CELLS: Final = _cells()
 """Word number -> its letters and a space in ASCII; shape (2048, 5)."""
 BASE_RATES: Final = _base_rates()

@@ -7,12 +7,25 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from prober.prompt.e_values import match_bits
 from prober.prompt.line_code import CHARACTER_BITS, CODE_CHARACTERS, GROUP_CHARACTERS, GROUPS, folded
 
 _RUN: Final = re.compile(rb"[0-9a-z]+")
 _GROUP_VALUES: Final = 1 << CHARACTER_BITS * GROUP_CHARACTERS
+_BASE: Final = 1 << CHARACTER_BITS
+_PLACE_VALUES: Final = _BASE ** np.arange(GROUP_CHARACTERS - 1, -1, -1)
+
+
+def _values() -> npt.NDArray[np.int64]:
+    values = np.full(256, _BASE)
+    values[list(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")] = np.arange(_BASE)
+    return values
+
+
+_VALUES: Final = _values()
+"""ASCII -> value of a base32 character, 32 for any other."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +43,38 @@ def scraps_of(visible: bytes, own_codes: Sequence[str]) -> Scraps:
 
     Only groups with both a letter and a digit start a comparison: words and years do not.
     """
-    seen = {code[i : i + GROUP_CHARACTERS] for code in own_codes for i in range(0, CODE_CHARACTERS, GROUP_CHARACTERS)}
-    places, length, runs = [], 0, _RUN.findall(visible)
+    first_places: dict[str, int] = {}
+    length, runs = 0, _RUN.findall(visible)
     for run in runs:
         if len(run) % GROUP_CHARACTERS == 0 and not run.isalpha():
             for i in range(0, len(run), GROUP_CHARACTERS):
                 piece = run[i : i + GROUP_CHARACTERS]
-                group = folded(piece)
-                if group not in seen and not piece.isalpha() and not piece.isdigit():
-                    seen.add(group)
-                    places.append(length + i)
+                if not piece.isalpha() and not piece.isdigit():
+                    first_places.setdefault(folded(piece), length + i)
         length += len(run)
-    return Scraps(characters=folded(b"".join(runs)), places=tuple(places))
+    if first_places:
+        for code in own_codes:
+            for i in range(0, CODE_CHARACTERS, GROUP_CHARACTERS):
+                first_places.pop(code[i : i + GROUP_CHARACTERS], None)
+    return Scraps(characters=folded(b"".join(runs)), places=tuple(first_places.values()))
+
+
+def group_numbers(codes: Sequence[str]) -> npt.NDArray[np.uint32]:
+    """Distinct groups of four characters, 20 bits each, ascending; those with other characters than base32 left out."""
+    characters = np.frombuffer("".join(codes).encode("ascii"), np.uint8).reshape(-1, GROUP_CHARACTERS)
+    values = _VALUES[characters]
+    groups = values[(values < _BASE).all(axis=1)] @ _PLACE_VALUES
+    return np.unique(groups.astype(np.uint32))
+
+
+def groups_of(scraps: Scraps) -> list[str]:
+    """Groups that start a comparison."""
+    return [scraps.characters[place : place + GROUP_CHARACTERS] for place in scraps.places]
+
+
+def group_chance(codes: Sequence[str]) -> float:
+    """Chance that a group, whatever it is, stands in its place among so many distinct codes, for codes look random."""
+    return len(codes) * GROUPS / _GROUP_VALUES
 
 
 def code_bits(scraps: Scraps, codes: Sequence[str]) -> tuple[int, float]:
@@ -55,7 +88,6 @@ def code_bits(scraps: Scraps, codes: Sequence[str]) -> tuple[int, float]:
     if not codes or not scraps.places:
         return 0, 0.0
     joined = "".join(codes)
-    chance = len(codes) * GROUPS / _GROUP_VALUES
     trials, groups, bits, read_to = [], 0, 0.0, 0
     for place in scraps.places:
         # What an earlier match already went on into is no news.
@@ -69,7 +101,7 @@ def code_bits(scraps: Scraps, codes: Sequence[str]) -> tuple[int, float]:
             groups += last // GROUP_CHARACTERS - -(-first // GROUP_CHARACTERS)
             bits += gain
             read_to = place + GROUP_CHARACTERS + right
-    return groups, bits + match_bits(np.array(trials), np.full(len(trials), chance))
+    return groups, bits + match_bits(np.array(trials), np.full(len(trials), group_chance(codes)))
 
 
 def _aligned(joined: str, group: str) -> int:

@@ -56,7 +56,11 @@ class PairSet:
         if self.bits is not None:
             bit: npt.NDArray[np.uint8] = self.bits[pairs >> 3] >> (7 - (pairs & 7)).astype(np.uint8) & 1
             return bit.astype(np.bool_)
-        return np.isin(pairs, self.sorted_pairs)
+        if not self.count:
+            return np.zeros(len(pairs), np.bool_)
+        places = np.minimum(np.searchsorted(self.sorted_pairs, pairs), self.count - 1)
+        found: npt.NDArray[np.bool_] = self.sorted_pairs[places] == pairs
+        return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)

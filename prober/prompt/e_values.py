@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-_SHARES: Final = np.array([0.05, 0.15, 0.3, 0.5, 0.7, 0.9, 0.98])[:, None]
+_SHARES: Final = np.array([0.05, 0.15, 0.3, 0.5, 0.7, 0.9, 0.98])
 """How much of an answer may come from the donor; unknown, hence a mixture of these."""
 
 
@@ -21,11 +21,21 @@ def match_bits(matched: npt.NDArray[np.bool_], chance: npt.NDArray[np.float64]) 
     """
     if not len(matched):
         return 0.0
-    likelier = np.maximum(_SHARES, chance)
-    hit = np.log2(likelier / chance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        miss = np.where(likelier > chance, np.log2((1 - likelier) / (1 - chance)), 0.0)
-    return _average_bits(np.where(matched, hit, miss).sum(axis=1))
+    return float(row_bits(matched[None], chance[None], np.ones((1, len(matched)), np.bool_))[0])
+
+
+def row_bits(
+    matched: npt.NDArray[np.bool_], chance: npt.NDArray[np.float64], is_trial: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """`match_bits` of each row; all three of shape (rows, trials), where `is_trial` says which count in a row."""
+    hit = np.log2(np.maximum(_spread(chance), chance) / chance)
+    bits = np.where(matched, hit, _bits_of_a_miss(chance))
+    return _average_bits((bits * is_trial).sum(axis=-1))
+
+
+def miss_bits(trials: npt.NDArray[np.int64], chance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """`match_bits` where none of so many trials of one chance, in [0, 1], matched; one of each per item."""
+    return _average_bits(trials * _bits_of_a_miss(chance))
 
 
 def draw_bits(ratio: npt.NDArray[np.float64]) -> float:
@@ -35,8 +45,22 @@ def draw_bits(ratio: npt.NDArray[np.float64]) -> float:
     """
     if not len(ratio):
         return 0.0
-    return _average_bits(np.log2(1 - _SHARES + _SHARES * ratio).sum(axis=1))
+    shares = _spread(ratio)
+    return float(_average_bits(np.log2(1 - shares + shares * ratio).sum(axis=-1)))
 
 
-def _average_bits(bits: npt.NDArray[np.float64]) -> float:
-    return float(np.logaddexp2.reduce(bits) - np.log2(len(bits)))
+def _spread(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Shares along a new first axis before those of the values."""
+    return _SHARES.reshape(-1, *(1,) * values.ndim)
+
+
+def _bits_of_a_miss(chance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    likelier = np.maximum(_spread(chance), chance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(likelier > chance, np.log2((1 - likelier) / (1 - chance)), 0.0)
+
+
+def _average_bits(bits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Mixture of the shares, which are the first axis."""
+    mixed: npt.NDArray[np.float64] = np.logaddexp2.reduce(bits, axis=0) - np.log2(len(bits))
+    return mixed

@@ -15,7 +15,6 @@ P(any tally >= b bits) <= 2**-b.
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import Final, TypeVar
 
 import numpy as np
@@ -23,20 +22,17 @@ import numpy.typing as npt
 
 from prober.domain.prompt import Prompt
 from prober.domain.reading import FragmentTally
-from prober.domain.target import TextForm
-from prober.prompt.alphabet import BASE_RATES, SYMBOLS, WORDS
-from prober.prompt.code_scraps import Scraps, code_bits, scraps_of
-from prober.prompt.donors import PAIRS, Donor, alphabet_words, pairs_of
-from prober.prompt.e_values import draw_bits, match_bits
+from prober.prompt.alphabet import BASE_RATES, SYMBOLS
+from prober.prompt.code_scraps import Scraps, scraps_of
+from prober.prompt.donor_index import NO_SLICE
+from prober.prompt.donor_scores import Scores
+from prober.prompt.donors import Donor, alphabet_words, pairs_of
+from prober.prompt.e_values import draw_bits
 from prober.prompt.live import LiveIndex
 from prober.prompt.normalised import visible_ascii
 from prober.prompt.numbered_lines import SLICE_WORDS, slice_number
-from prober.prompt.wording import VOCABULARY
+from prober.prompt.wording import IS_WORDING
 
-_WORDING: Final = np.array([word in VOCABULARY for word in WORDS])
-"""Words of the fixed wording stand in all prompts and prove nothing."""
-_NEIGHBOUR_MARGIN: Final = 2
-"""A matched pair stands in its donor once or, seldom, a few times: each place grants its neighbours one chance."""
 _CLEARLY_BITS: Final = 1.0
 """A single probe is named when its fragments say twice as much as those of the tenant's next one."""
 
@@ -54,49 +50,32 @@ class _Answer:
     scraps: Scraps
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Score:
-    """How well one donor explains an answer's pairs and groups."""
-
-    donor: Donor
-    groups: int
-    pairs: int
-    bits: float
-
-
 def tally(text: str, own: Prompt, live: LiveIndex) -> tuple[FragmentTally, ...]:
     """Fragment evidence per tenant, strongest first; tenants of whom nothing at all was found are left out.
 
     Compares with the latest 128 live prompts except the probe's own. What stands in the own prompt counts nothing.
     Words count only for a slice that exactly one live tenant's numbered lines use.
     """
-    donors = [donor for donor in live.donors() if donor.canary != own.canary]
-    if not donors or not text:
+    if not text:
         return ()
     answer = _answer(text, live.donor_of(own))
-    by_tenant: dict[int, list[_Score]] = {}
-    for donor in donors:
-        by_tenant.setdefault(donor.canary.tenant_number, []).append(_score(answer, donor, live))
-    exclusive = _exclusive_tenants(donors, own)
-    tallies = []
-    for tenant, scores in by_tenant.items():
-        words, word_bits = _slice_evidence(answer, tenant, live) if tenant in exclusive else (0, 0.0)
-        best = max(scores, key=lambda score: score.bits)
-        if words or best.groups or best.pairs:
-            bits = word_bits + best.bits - math.log2(len(donors))
-            tallies.append(_tally(tenant, best, scores, words, bits))
-    return tuple(sorted(tallies, key=lambda found: (-found.evidence_bits, found.tenant_number)))
+    scores = Scores(answer.pairs, answer.scraps, live, own.canary)
+    words = _slice_evidence(answer, _exclusive_tenants(live, own), live)
+    tenants = scores.matched_tenants() | {tenant for tenant, (count, _) in words.items() if count}
+    tallies = [_tally(tenant, scores, *words.get(tenant, (0, 0.0))) for tenant in tenants]
+    found = [each for each in tallies if each.exclusive_words or each.groups or each.pairs]
+    return tuple(sorted(found, key=lambda each: (-each.evidence_bits, each.tenant_number)))
 
 
 def _answer(text: str, own: Donor) -> _Answer:
     visible = visible_ascii(text)
     words = alphabet_words(visible)
     pairs = _in_order(pairs_of(words))
-    wording_pair = _WORDING[pairs // SYMBOLS] & _WORDING[pairs % SYMBOLS]
+    wording_pair = IS_WORDING[pairs // SYMBOLS] & IS_WORDING[pairs % SYMBOLS]
     words = _in_order(words[words >= 0])
     return _Answer(
-        words=words[~own.words[words] & ~_WORDING[words]],
-        own_words=int(np.count_nonzero(own.words | _WORDING)),
+        words=words[~own.words[words] & ~IS_WORDING[words]],
+        own_words=int(np.count_nonzero(own.words | IS_WORDING)),
         pairs=pairs[~own.pairs.contains(pairs) & ~wording_pair],
         scraps=scraps_of(visible, own.codes),
     )
@@ -111,59 +90,39 @@ def _in_order(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     return values[np.sort(first)]
 
 
-def _score(answer: _Answer, donor: Donor, live: LiveIndex) -> _Score:
-    pairs, choices, next_words = answer.pairs, PAIRS, SYMBOLS
-    if donor.form is TextForm.NUMBERED_LINES:
-        # Its words all come from one slice, so only pairs within that slice tell anything, and less.
-        in_slice = live.slice_words(donor.canary.tenant_number)
-        pairs = pairs[in_slice[pairs // SYMBOLS] & in_slice[pairs % SYMBOLS]]
-        choices, next_words = SLICE_WORDS**2, SLICE_WORDS
-    matched = donor.pairs.contains(pairs)
-    chance = donor.pairs.count / choices + _matched_neighbours(pairs, matched) * (_NEIGHBOUR_MARGIN / next_words)
-    groups, group_bits = code_bits(answer.scraps, donor.codes)
-    pair_bits = match_bits(matched, np.minimum(1.0, chance))
-    return _Score(donor=donor, groups=groups, pairs=int(np.count_nonzero(matched)), bits=pair_bits + group_bits)
-
-
-def _matched_neighbours(pairs: npt.NDArray[np.uint32], matched: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Sides (0..2) on which a pair goes on from an earlier matched one: they may share a place in the donor."""
-    first, second = pairs // SYMBOLS, pairs % SYMBOLS
-    order = np.arange(len(pairs))
-    ends_in, begins_with = np.full(SYMBOLS, len(pairs)), np.full(SYMBOLS, len(pairs))
-    np.minimum.at(ends_in, second[matched], order[matched])
-    np.minimum.at(begins_with, first[matched], order[matched])
-    sides: npt.NDArray[np.int64] = (ends_in[first] < order).astype(np.int64) + (begins_with[second] < order)
-    return sides
-
-
-def _exclusive_tenants(donors: Sequence[Donor], own: Prompt) -> set[int]:
+def _exclusive_tenants(live: LiveIndex, own: Prompt) -> set[int]:
     """Foreign tenants with numbered lines whose slice no other such tenant uses."""
-    tenants = {donor.canary.tenant_number for donor in donors if donor.form is TextForm.NUMBERED_LINES}
-    tenants.discard(own.canary.tenant_number)
+    roster = live.fragments.roster
+    tenants = set(roster.tenants[roster.slices != NO_SLICE].tolist()) - {own.canary.tenant_number}
     slices = [slice_number(tenant) for tenant in tenants]
     return {tenant for tenant in tenants if slices.count(slice_number(tenant)) == 1}
 
 
-def _slice_evidence(answer: _Answer, tenant: int, live: LiveIndex) -> tuple[int, float]:
-    """Words of the tenant's slice, and log2 e-value of all distinct words being drawn from it.
+def _slice_evidence(answer: _Answer, tenants: set[int], live: LiveIndex) -> dict[int, tuple[int, float]]:
+    """Words of each tenant's slice, and log2 e-value of all distinct words being drawn from it.
 
     A word of the slice is 1 / (128 * bound) times as likely from the donor, any other 0 times. The bound is the
     word's base rate, or one among the alphabet's words not yet seen and not left out, whichever is larger.
     """
-    in_slice = live.slice_words(tenant)[answer.words]
     left = SYMBOLS - answer.own_words - len(answer.words)
-    bound = np.maximum(BASE_RATES[answer.words], 1 / max(1, left))
-    return int(np.count_nonzero(in_slice)), draw_bits(np.where(in_slice, 1 / (SLICE_WORDS * bound), 0.0))
+    ratio = 1 / (SLICE_WORDS * np.maximum(BASE_RATES[answer.words], 1 / max(1, left)))
+    of_none = 0, draw_bits(np.zeros(len(ratio)))
+    evidence = {}
+    for tenant in tenants:
+        in_slice = live.slice_words(tenant)[answer.words]
+        count = int(np.count_nonzero(in_slice))
+        evidence[tenant] = (count, draw_bits(np.where(in_slice, ratio, 0.0))) if count else of_none
+    return evidence
 
 
-def _tally(tenant: int, best: _Score, scores: Sequence[_Score], words: int, bits: float) -> FragmentTally:
-    rivals = [score.bits for score in scores if score is not best]
-    is_clear = bool(best.groups or best.pairs) and best.bits >= max(rivals, default=0.0) + _CLEARLY_BITS
+def _tally(tenant: int, scores: Scores, words: int, word_bits: float) -> FragmentTally:
+    best, rival_bits = scores.best_of(tenant)
+    is_clear = scores.is_matched[best] and scores.bits[best] >= rival_bits + _CLEARLY_BITS
     return FragmentTally(
         tenant_number=tenant,
-        canary=best.donor.canary if is_clear else None,
-        groups=best.groups,
-        pairs=best.pairs,
+        canary=scores.canary_of(best) if is_clear else None,
+        groups=int(scores.groups[best]),
+        pairs=int(scores.pairs[best]),
         exclusive_words=words,
-        evidence_bits=max(0.0, bits),
+        evidence_bits=max(0.0, word_bits + float(scores.bits[best]) - math.log2(scores.donors)),
     )

@@ -8,20 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from prober.domain.canary import Canary
+from prober.domain.options import PLAIN, RequestOptions
 from prober.domain.prompt import Prompt
 from prober.domain.target import TextForm
 from prober.prompt.alphabet import SYMBOL_BITS
+from prober.prompt.choices import ChoiceIndex
+from prober.prompt.donor_index import DonorIndex
 from prober.prompt.donors import Donor
 from prober.prompt.keyring import Keyring
 from prober.prompt.numbered_lines import slice_number, slice_of_words
+from prober.prompt.phrases import PhraseIndex
 from prober.prompt.stream_code import PERIOD, POSITION, SYNC_WORDS, block_symbols
 from prober.prompt.stream_symbols import Symbols
 
 WINDOW_SYMBOLS: Final = 5
 LIVE_WINDOW_WORDS: Final = WINDOW_SYMBOLS + SYNC_WORDS
 """Words of a live window: 7, found in any 38 consecutive characters."""
-FRAGMENT_DONORS: Final = 128
-"""Latest prompts whose fragments are kept: at most 64 MiB."""
 
 _LAYOUT_SHIFT: Final = WINDOW_SYMBOLS * SYMBOL_BITS
 _FILTER_BITS: Final = 20
@@ -41,7 +43,10 @@ class LiveMatch:
 
 
 class LiveIndex:
-    """Live probes by canary and by each five-symbol window of their cyclic data; the oldest are forgotten first."""
+    """Live probes by canary and by each five-symbol window of their cyclic data; the oldest are forgotten first.
+
+    Of all of them it holds phrases and choices, of the latest ones fragments of their text.
+    """
 
     def __init__(self, keyring: Keyring, capacity: int = 10_000) -> None:
         if capacity < 1:
@@ -49,7 +54,10 @@ class LiveIndex:
         self._keyring = keyring
         self._capacity = capacity
         self._forms: dict[Canary, TextForm] = {}
-        self._donors: dict[Canary, Donor] = {}
+        self.fragments = DonorIndex()
+        self.phrases = PhraseIndex()
+        self.choices = ChoiceIndex()
+        self._anew: tuple[Prompt, Donor] | None = None
         self._owners: dict[int, Canary | None] = {}
         self._filter = np.zeros(1 << _FILTER_BITS, np.bool_)
         self._forgotten = 0
@@ -58,21 +66,19 @@ class LiveIndex:
         """Live probes held."""
         return len(self._forms)
 
-    def remember(self, prompt: Prompt, form: TextForm) -> None:
-        """Hold a prompt's canary; call it before the prompt is sent.
+    def remember(self, prompt: Prompt, form: TextForm, options: RequestOptions = PLAIN) -> None:
+        """Hold a prompt's canary, phrases and choices; call it before the prompt is sent.
 
         Raises:
             KeyringError: The canary's epoch is not on the keyring.
         """
         canary = prompt.canary
         self._enter(canary)
-        donor = Donor.of(prompt, form)
+        self.fragments.add(Donor.of(prompt, form))
+        self.phrases.remember(canary, prompt.needles)
+        self.choices.remember(canary, options.choices)
         self._forms.pop(canary, None)
         self._forms[canary] = form
-        self._donors.pop(canary, None)
-        self._donors[canary] = donor
-        if len(self._donors) > FRAGMENT_DONORS:
-            del self._donors[next(iter(self._donors))]
         if len(self._forms) > self._capacity:
             self._forget(next(iter(self._forms)))
 
@@ -82,19 +88,25 @@ class LiveIndex:
 
     def donors(self) -> tuple[Donor, ...]:
         """Latest prompts with their fragments, oldest first."""
-        return tuple(self._donors.values())
+        return self.fragments.roster.donors
 
     def donor_of(self, prompt: Prompt) -> Donor:
-        """Fragments of a prompt, taken apart anew when they are no longer held."""
-        held = self._donors.get(prompt.canary)
+        """Fragments of a prompt, taken apart anew when they are no longer held; asked again, no third time."""
+        held = self.fragments.get(prompt.canary)
         if held is not None:
             return held
-        form = TextForm.NUMBERED_LINES if "[ref " in prompt.text else TextForm.WORD_STREAM
-        return Donor.of(prompt, form)
+        if self._anew is None or self._anew[0] is not prompt:
+            form = TextForm.NUMBERED_LINES if "[ref " in prompt.text else TextForm.WORD_STREAM
+            self._anew = prompt, Donor.of(prompt, form)
+        return self._anew[1]
 
     def slice_words(self, tenant_number: int) -> npt.NDArray[np.bool_]:
         """Which alphabet words a tenant's numbered lines draw from; shape (2048,)."""
-        return np.equal(slice_of_words(self._keyring), slice_number(tenant_number))
+        return np.equal(self.word_slices(), slice_number(tenant_number))
+
+    def word_slices(self) -> npt.NDArray[np.uint8]:
+        """Slice number of each alphabet word; shape (2048,)."""
+        return slice_of_words(self._keyring)
 
     def match(self, symbols: Symbols, starts: npt.NDArray[np.int64]) -> Iterator[LiveMatch]:
         """Live probes that windows of five known symbols, beginning at `starts`, fit; none where more than one fits.
@@ -122,7 +134,9 @@ class LiveIndex:
 
     def _forget(self, canary: Canary) -> None:
         del self._forms[canary]
-        self._donors.pop(canary, None)
+        self.fragments.remove(canary)
+        self.phrases.forget(canary)
+        self.choices.forget(canary)
         for key in _window_keys(block_symbols(self._keyring, canary)):
             if self._owners.get(key) == canary:
                 del self._owners[key]

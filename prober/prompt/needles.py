@@ -11,9 +11,6 @@ from prober.prompt.keyed_words import keyed_words
 from prober.prompt.keyring import Keyring
 from prober.prompt.wording import NOUNS, needle_sentence
 
-PHRASE_WORDS = 3
-"""33 bits of chance: a phrase is never in an answer by accident."""
-
 _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|[nrt])")
 """Escapes of JSON in an answer that quotes itself: their letters are no text."""
 
@@ -22,13 +19,15 @@ _NO_LETTER_BEFORE = r"(?<![^\W\d_])"
 _NO_LETTER_AFTER = r"(?![^\W\d_])"
 
 
-def needles_for(keyring: Keyring, canary: Canary, positions: Sequence[NeedlePosition]) -> tuple[Needle, ...]:
-    """Derive the needles of a canary's prompt; distinct nouns, phrases of three alphabet words each."""
+def needles_for(
+    keyring: Keyring, canary: Canary, positions: Sequence[NeedlePosition], words: int = 3
+) -> tuple[Needle, ...]:
+    """Derive the needles of a canary's prompt; distinct nouns, phrases of so many alphabet words each."""
     return tuple(
         Needle(
             position=position,
             noun=NOUNS[position],
-            phrase=keyed_words(keyring, canary, f"needle {position.value}", PHRASE_WORDS),
+            phrase=keyed_words(keyring, canary, f"needle {position.value}", words),
         )
         for position in positions
     )

@@ -9,6 +9,7 @@ import enum
 import itertools
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 from prober.prompt.alphabet import WORDS
@@ -39,14 +40,15 @@ class _Kind(enum.Enum):
     NOVEL = enum.auto()
 
 
-def novelty(text: str) -> Novelty:
-    """Count the words of `text` that stand neither in the filler alphabet nor in any sentence of ours.
+def novelty(words: Sequence[str]) -> Novelty:
+    """Count the words that stand neither in the filler alphabet nor in any sentence of ours.
 
-    A word is a run of letters; runs with a digit or underscore (line numbers, codes) are none. Case, compatibility
-    forms, zero-width characters, JSON escapes and line-break hyphens are seen through. Function words count as novel
-    next to novel words, for a quarter of any English text is made of them.
+    Function words count as novel next to novel words, for a quarter of any English text is made of them.
+
+    Args:
+        words: as `words_of` gives them.
     """
-    runs = [(kind, len(list(run))) for kind, run in itertools.groupby(_words(text), key=_kind)]
+    runs = [(kind, len(list(run))) for kind, run in itertools.groupby(words, key=_kind)]
     novel = _novel_runs(runs)
     return Novelty(
         words=sum(length for _, length in runs),
@@ -79,7 +81,12 @@ def _is_novel(before: _Kind, kind: _Kind, after: _Kind) -> bool:
     return kind is _Kind.NOVEL
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Words of a text in order, lower case.
+
+    A word is a run of letters; runs with a digit or underscore (line numbers, codes) are none. Case, compatibility
+    forms, zero-width characters, JSON escapes and line-break hyphens are seen through.
+    """
     plain = _ESCAPE.sub(" ", unicodedata.normalize("NFKC", text).lower())
     plain = _LINE_BREAK_HYPHEN.sub("", plain)
     if not plain.isascii():

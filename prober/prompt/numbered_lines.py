@@ -24,6 +24,10 @@ WORDS_PER_LINE: Final = 12
 SECTION_LINES: Final = 125
 SLICES: Final = 16
 SLICE_WORDS: Final = SYMBOLS // SLICES
+SHARED_CODES: Final = 16
+"""Codes of a probe, the last ones, that stand in no line but those of its shared text."""
+OWN_CODES: Final = LINE_COUNTERS - SHARED_CODES
+"""A prompt's codes repeat after so many lines."""
 
 _NUMBER_DIGITS = 6
 # Digits never grow, or token counts were not additive over lines.
@@ -52,8 +56,11 @@ def _shuffled_slices(key: bytes) -> npt.NDArray[np.uint8]:
     return slices
 
 
-def sections(keyring: Keyring, canary: Canary, section_lines: Sequence[int]) -> list[bytes]:
+def sections(keyring: Keyring, canary: Canary, section_lines: Sequence[int], *, is_shared: bool = False) -> list[bytes]:
     """ASCII filler: one item per section, with that many newline-terminated lines; line numbers run on from 1.
+
+    A canary's shared text has codes and words of its own: who shares it must still be told that a page of the other
+    text is foreign.
 
     Raises:
         KeyringError: The canary's epoch is not on the keyring.
@@ -61,8 +68,8 @@ def sections(keyring: Keyring, canary: Canary, section_lines: Sequence[int]) -> 
     """
     if any(lines < 0 for lines in section_lines):
         raise ValueError("a section cannot have a negative number of lines")
-    words = _drawn_words(keyring, canary, sum(section_lines))
-    refs = _code_cells(keyring, canary, min(LINE_COUNTERS, len(words)))
+    words = _drawn_words(keyring, canary, sum(section_lines), "shared line words" if is_shared else "line words")
+    refs = _code_cells(keyring, canary, len(words), is_shared=is_shared)
     filler, first = [], 0
     for count in section_lines:
         filler.append(_rendered(first, words[first : first + count], refs))
@@ -70,19 +77,21 @@ def sections(keyring: Keyring, canary: Canary, section_lines: Sequence[int]) -> 
     return filler
 
 
-def _drawn_words(keyring: Keyring, canary: Canary, lines: int) -> npt.NDArray[np.uint16]:
+def _drawn_words(keyring: Keyring, canary: Canary, lines: int, purpose: str) -> npt.NDArray[np.uint16]:
     """Word numbers from the tenant's slice; shape (lines, 12)."""
     vocabulary = np.flatnonzero(slice_of_words(keyring) == slice_number(canary.tenant_number)).astype(np.uint16)
-    seed = keyring.epoch_key(canary.epoch, "line words") + identity_number(canary).to_bytes(6, "big")
+    seed = keyring.epoch_key(canary.epoch, purpose) + identity_number(canary).to_bytes(6, "big")
     drawn = np.frombuffer(hashlib.shake_256(seed).digest(lines * WORDS_PER_LINE), np.uint8)
     words: npt.NDArray[np.uint16] = vocabulary[drawn & (SLICE_WORDS - 1)].reshape(lines, WORDS_PER_LINE)
     return words
 
 
-def _code_cells(keyring: Keyring, canary: Canary, count: int) -> npt.NDArray[np.uint8]:
-    """The probe's first codes in ASCII with hyphens; shape (count, 19)."""
-    written = "".join("-".join(grouped(code)) for code in codes(keyring, canary, count))
-    return np.frombuffer(written.encode("ascii"), np.uint8).reshape(count, _CODE_BYTES)
+def _code_cells(keyring: Keyring, canary: Canary, lines: int, *, is_shared: bool) -> npt.NDArray[np.uint8]:
+    """Codes of so many lines, before they repeat, in ASCII with hyphens; shape (codes, 19)."""
+    # Each code takes some microseconds, and short prompts need few.
+    own = codes(keyring, canary)[OWN_CODES:][:lines] if is_shared else codes(keyring, canary, min(lines, OWN_CODES))
+    written = "".join("-".join(grouped(code)) for code in own)
+    return np.frombuffer(written.encode("ascii"), np.uint8).reshape(len(own), _CODE_BYTES)
 
 
 def grouped(code: str) -> tuple[str, ...]:
@@ -98,5 +107,5 @@ def _rendered(first: int, words: npt.NDArray[np.uint16], refs: npt.NDArray[np.ui
     body = CELLS.take(words, axis=0).reshape(count, WORDS_PER_LINE * CELLS.shape[1])
     body[:, -1] = ord("\n")
     fixed = [np.broadcast_to(np.frombuffer(part, np.uint8), (count, len(part))) for part in (_BEFORE_CODE, _AFTER_CODE)]
-    columns = [digits.astype(np.uint8), fixed[0], refs[counters % LINE_COUNTERS], fixed[1], body]
+    columns = [digits.astype(np.uint8), fixed[0], refs[counters % max(1, len(refs))], fixed[1], body]
     return np.hstack(columns).tobytes()

@@ -14,10 +14,8 @@ import numpy as np
 
 from prober.domain.probe import PromptSpec
 from prober.domain.target import Ask, TextForm
+from prober.prompt.asking import ASKINGS, rough_fixed_tokens
 from prober.prompt.word_stream import SECTION_LINES
-
-SMALLEST_LINES = 4
-"""Fewest filler lines of a sized prompt: the closing question asks for 30 words of filler, 2 lines of 16."""
 
 RESERVED_PAD_WORDS = 64
 """Least pad words of a prompt whose lines are not uniform, so that a rewrite can also shorten it."""
@@ -48,7 +46,7 @@ class Calibration:
 
     form: TextForm
     fixed_tokens: int
-    """Chat template, first line, three needles, closing question and a pad line of one word."""
+    """Chat template, first line, needles, closing question and a pad line of one word."""
     line_tokens: float
     """One filler line with its newline; the mean where lines differ."""
     instruction_tokens: float
@@ -61,12 +59,27 @@ class Calibration:
     """Standard error of `line_tokens`, inner instructions included; grows with the lines, not with their root."""
     model_reported: str | None = None
     """The LLM name that answered the calibration calls."""
+    ask: Ask | None = None
+    """What the calibration prompts asked, which `fixed_tokens` holds for; None: taken for whatever is composed."""
 
     @property
     def smallest_tokens(self) -> int:
         """Size of the smallest prompt that can be composed for a wished count."""
+        return self.smallest_of(self.ask or Ask.PHRASES_AND_COPY)
+
+    def smallest_of(self, ask: Ask, shared_lines: int = 0) -> int:
+        """Size of the smallest prompt of some ask that holds so many shared lines; roughly where not `counts`."""
+        lines = ASKINGS[ask].smallest_lines + shared_lines
         reserve = 0 if self.is_exact else RESERVED_PAD_WORDS
-        return math.ceil(self.count(filler_lines=SMALLEST_LINES, instruction_lines=0)) + reserve
+        return math.ceil(self.count(filler_lines=lines, instruction_lines=0) + self.rough_offset(ask)) + reserve
+
+    def counts(self, spec: PromptSpec) -> bool:
+        """Tell whether it holds for such prompts: of the same form and ask."""
+        return self.form is spec.form and self.ask in {None, spec.ask}
+
+    def rough_offset(self, ask: Ask) -> int:
+        """Tokens that the fixed lines of another ask count more, as words and marks; 0 where it is known to hold."""
+        return 0 if self.ask is None else rough_fixed_tokens(ask) - rough_fixed_tokens(self.ask)
 
     def matches(self, model_reported: str | None) -> bool:
         """Tell whether it still holds: False once another LLM name answers, which asks for new calls."""
@@ -104,8 +117,10 @@ def calibration_specs(form: TextForm, ask: Ask = Ask.PHRASES_AND_COPY) -> tuple[
     )
 
 
-def calibrate(form: TextForm, prompt_tokens: Sequence[int], *, model_reported: str | None = None) -> Calibration:
-    """Solve for the cost of each kind of line from the server's counts of `calibration_specs(form)`, in their order.
+def calibrate(
+    form: TextForm, prompt_tokens: Sequence[int], *, ask: Ask | None = None, model_reported: str | None = None
+) -> Calibration:
+    """Solve for the cost of each kind of line from the server's counts of `calibration_specs`, in their order.
 
     Whole-number agreement of all calls makes the calibration exact. Otherwise weighted least squares (the variance of
     a count grows with its lines) give means, a spread and the standard error of the slope.
@@ -118,13 +133,11 @@ def calibrate(form: TextForm, prompt_tokens: Sequence[int], *, model_reported: s
         raise ValueError(f"{len(specs)} calibration calls are needed, {len(prompt_tokens)} were counted")
     if min(prompt_tokens) <= 0:
         raise ValueError("a calibration call counted no prompt tokens")
-    exact = _solve_exactly(specs, prompt_tokens, model_reported)
-    return exact if exact is not None else _fit(specs, prompt_tokens, model_reported)
+    solved = _solve_exactly(specs, prompt_tokens) or _fit(specs, prompt_tokens)
+    return dataclasses.replace(solved, ask=ask, model_reported=model_reported)
 
 
-def _solve_exactly(
-    specs: Sequence[PromptSpec], counts: Sequence[int], model_reported: str | None
-) -> Calibration | None:
+def _solve_exactly(specs: Sequence[PromptSpec], counts: Sequence[int]) -> Calibration | None:
     """Whole numbers that all calls agree with, from the first three calls; None where there are none."""
     short, long, _, double = specs[:4]
     line, remainder = divmod(counts[1] - counts[0], _lines(long) - _lines(short))
@@ -143,11 +156,10 @@ def _solve_exactly(
         line_tokens=float(line),
         instruction_tokens=float(instruction),
         is_exact=True,
-        model_reported=model_reported,
     )
 
 
-def _fit(specs: Sequence[PromptSpec], counts: Sequence[int], model_reported: str | None) -> Calibration:
+def _fit(specs: Sequence[PromptSpec], counts: Sequence[int]) -> Calibration:
     """Weighted least squares: Var(count) = spread^2 * lines."""
     lines = np.array([_lines(spec) for spec in specs], dtype=np.float64)
     rows = np.column_stack([np.ones_like(lines), lines, [spec.instruction_lines for spec in specs]])
@@ -169,7 +181,6 @@ def _fit(specs: Sequence[PromptSpec], counts: Sequence[int], model_reported: str
         is_exact=False,
         spread_tokens=spread,
         line_error_tokens=spread * math.sqrt(float(per_line @ inverse @ per_line)),
-        model_reported=model_reported,
     )
 
 

@@ -4,7 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
 from prober.domain.prompt import NeedlePosition
+from prober.prompt.alphabet import WORDS
 
 NOUNS: Final = {
     NeedlePosition.HEAD: "harbour",
@@ -72,3 +75,6 @@ FUNCTION_WORDS: Final = frozenset({"and", "are", "is", "of", "the", "they"})
 
 VOCABULARY: Final = _vocabulary()
 """Lower-case words of all sentences here: an answer that uses them says nothing foreign."""
+
+IS_WORDING: Final = np.array([word in VOCABULARY for word in WORDS])
+"""Alphabet words among them, which prove nothing; shape (2048,)."""

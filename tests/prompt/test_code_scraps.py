@@ -5,7 +5,7 @@ import random
 import pytest
 
 from prober.domain.canary import Canary
-from prober.prompt.code_scraps import _weight, code_bits, scraps_of
+from prober.prompt.code_scraps import _weight, code_bits, group_chance, group_numbers, groups_of, scraps_of
 from prober.prompt.keyring import Keyring
 from prober.prompt.line_code import codes
 
@@ -65,6 +65,7 @@ def test_weights_of_extensions_sum_to_one_at_most():
         assert total <= 1 + 1e-9
 
 
+@pytest.mark.no_coverage
 def test_false_attribution_stays_below_its_bound():
     """Over random keys, the codes of one fixed donor reach b bits on a strange text no oftener than 2**-b."""
     text = b"ref a1b2-c3d4-e5f6 s86z 7kq2 9xxn-3d2a 1a2b x9y8 k2k2 p0q9 r7s6 t5v4 w3x2"
@@ -77,3 +78,25 @@ def test_false_attribution_stays_below_its_bound():
     for bound in (1, 2, 3, 4):
         expected = 2.0**-bound
         assert sum(b >= bound for b in bits) / trials <= expected + 3 * (expected / trials) ** 0.5
+
+
+def test_groups_are_numbers():
+    """Each distinct group of base32 characters has one number of 20 bits; groups with other characters have none."""
+    numbers = group_numbers(DONOR)
+    assert numbers.tolist() == sorted({base32(code[at : at + 4]) for code in DONOR for at in range(0, 16, 4)})
+    assert group_numbers(["0000", "ZZZZ", "000U"]).tolist() == [0, 2**20 - 1]
+    assert group_numbers([]).tolist() == []
+
+
+def base32(group: str) -> int:
+    value = 0
+    for character in group:
+        value = value * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".index(character)
+    return value
+
+
+def test_groups_that_start_a_comparison():
+    """They are read as the prober writes them, own ones left out."""
+    scraps = scraps_of(b"s86z-ykz2 kmeh 2023 5mwv", ("KMEHS86ZYKZ2K94H",))
+    assert groups_of(scraps) == ["5MWV"]
+    assert group_chance(DONOR) == 12 / 2**20

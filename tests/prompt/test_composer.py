@@ -1,5 +1,6 @@
 """Composing prompts of an exact token count."""
 
+import dataclasses
 import re
 import tracemalloc
 
@@ -15,20 +16,12 @@ from prober.prompt import sizing
 from prober.prompt.composer import compose, section_sizes
 from prober.prompt.keyring import Keyring
 from prober.prompt.needles import sentence
-from prober.prompt.tokens import Calibration, calibrate, calibration_specs
-from tests.support.token_counts import UNIFORM, TokenCount, merging_newlines, one_per_word, uneven_words
+from prober.prompt.tokens import calibrate, calibration_specs
+from tests.support.token_counts import UNIFORM, calibrated, merging_newlines, one_per_word, uneven_words
 
 KEYRING = Keyring.create(bytes(range(32)))
 CANARY = Canary.of(7, 0, 4711)
 FORMS = list(TextForm)
-
-
-def calibrated(form: TextForm, count_tokens: TokenCount) -> Calibration:
-    """Calibrate like a run does: one canary per call, counts from the server's tokenizer."""
-    texts = [
-        compose(spec, Canary.of(3, 0, 900 + i), KEYRING, None).text for i, spec in enumerate(calibration_specs(form))
-    ]
-    return calibrate(form, [count_tokens(text) for text in texts])
 
 
 CALIBRATIONS = {name: calibrated(TextForm.WORD_STREAM, count) for name, count in UNIFORM.items()}
@@ -46,11 +39,11 @@ def test_prompts_for_small_llms_count_exactly_too(name: str):
     count_tokens = UNIFORM[name]
     specs = calibration_specs(TextForm.WORD_STREAM, Ask.END_PHRASE)
     texts = [compose(spec, Canary.of(3, 0, 900 + i), KEYRING, None).text for i, spec in enumerate(specs)]
-    calibration = calibrate(TextForm.WORD_STREAM, [count_tokens(text) for text in texts])
+    calibration = calibrate(TextForm.WORD_STREAM, [count_tokens(text) for text in texts], ask=Ask.END_PHRASE)
     prompt = compose(PromptSpec(tokens=5_000, ask=Ask.END_PHRASE), CANARY, KEYRING, calibration)
 
     assert calibration.is_exact
-    assert count_tokens(prompt.text) == 5_000
+    assert count_tokens(prompt.text) == 5_000 == prompt.planned_tokens
 
 
 def test_a_small_llm_is_asked_for_the_end_alone():
@@ -211,3 +204,52 @@ def test_composing_a_million_words_keeps_two_copies_at_most():
 def test_repr_of_a_prompt_has_no_text():
     """The large text stays out of repr."""
     assert "lantern phrase is" not in repr(compose(PromptSpec(filler_lines=4), CANARY, KEYRING, None))
+
+
+# --- short questions ------------------------------------------------------------------------------------------------
+
+
+def test_one_fact_is_stated_once_in_the_smallest_prompt():
+    """First line, filler, pad, one sentence with a phrase of six words, one question: nothing else is told."""
+    prompt = compose(PromptSpec(filler_lines=1, ask=Ask.ONE_FACT), CANARY, KEYRING, None)
+    (needle,) = prompt.needles
+
+    assert (needle.position, len(needle.phrase)) == (NeedlePosition.END, 6)
+    assert re.fullmatch(
+        r"Notebook( [a-z]{4}){6}\.\n( [a-z]{4}){16}\n the\nThe lantern phrase is( [a-z]{4}){6}\.\n"
+        r"Repeat the lantern phrase\.\n",
+        prompt.text,
+    )
+    assert prompt.text.count(" ".join(needle.phrase)) == 1
+
+
+def test_short_questions_are_sized_exactly_by_their_own_calibration():
+    """Where the target's own ask is the short question, its sizes are exact from one line on."""
+    specs = calibration_specs(TextForm.WORD_STREAM, Ask.ONE_FACT)
+    counts = [
+        merging_newlines(compose(spec, Canary.of(3, 0, 900 + i), KEYRING, None).text) for i, spec in enumerate(specs)
+    ]
+    calibration = calibrate(TextForm.WORD_STREAM, counts, ask=Ask.ONE_FACT)
+
+    for tokens in (calibration.smallest_tokens, 128, 640, 6_000):
+        prompt = compose(PromptSpec(tokens=tokens, ask=Ask.ONE_FACT), CANARY, KEYRING, calibration)
+        assert prompt.planned_tokens == tokens == merging_newlines(prompt.text)
+    assert compose(specs[0], CANARY, KEYRING, calibration).planned_tokens == counts[0]
+
+
+@pytest.mark.parametrize("ask", [Ask.ONE_FACT, Ask.END_PHRASE])
+@pytest.mark.parametrize("name", UNIFORM)
+def test_another_ask_has_about_the_size_and_no_planned_count(name: str, ask: Ask):
+    """A calibration of one ask tells of another's prompts how long they are, roughly, and never claims a count."""
+    calibration = dataclasses.replace(CALIBRATIONS[name], ask=Ask.PHRASES_AND_COPY)
+    for spec in (PromptSpec(tokens=5_000, ask=ask), PromptSpec(filler_lines=8, ask=ask)):
+        prompt = compose(spec, CANARY, KEYRING, calibration)
+        assert prompt.planned_tokens is None
+        assert abs(UNIFORM[name](prompt.text) - (spec.tokens or UNIFORM[name](prompt.text))) <= 12
+
+
+def test_lines_of_the_calibrated_ask_are_counted_beforehand():
+    """A prompt given by its lines has a planned count as soon as costs are known."""
+    calibration = dataclasses.replace(CALIBRATIONS["merging_newlines"], ask=Ask.PHRASES_AND_COPY)
+    prompt = compose(PromptSpec(filler_lines=9, instruction_lines=2), CANARY, KEYRING, calibration)
+    assert prompt.planned_tokens == merging_newlines(prompt.text)

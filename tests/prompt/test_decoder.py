@@ -106,7 +106,7 @@ def test_mangled_lines_decode(mangling: str):
 def test_lines_count_each_code():
     """Every line of an echoed page is a window of its own, with its line counter."""
     windows = scan(LINES, KEYRING)
-    assert [(w.first_block, w.last_block) for w in windows] == [(i % 256, i % 256) for i in range(300)]
+    assert [(w.first_block, w.last_block) for w in windows] == [(i % 240, i % 240) for i in range(300)]
     assert decode(LINES, KEYRING).code_candidates == 300
 
 
@@ -174,6 +174,7 @@ def detection(length: int, rate: float, live: LiveIndex | None) -> tuple[float, 
     return hits / (_TRIALS * len(NOISE_KINDS)), named
 
 
+@pytest.mark.no_coverage
 @pytest.mark.parametrize("rate", _TABLE)
 def test_copy_errors_are_tolerated(rate: float):
     """Noisy copies are recognised as often as measured before (3 sigma of 200 trials), and never misattributed."""
@@ -184,6 +185,7 @@ def test_copy_errors_are_tolerated(rate: float):
         assert named <= {CANARY}
 
 
+@pytest.mark.no_coverage
 @pytest.mark.parametrize("rate", _LIVE_TABLE)
 def test_copy_errors_are_tolerated_better_by_live_probes(rate: float):
     """Shorter windows against live probes recognise more of a noisy copy, and never misattribute it."""
@@ -239,6 +241,7 @@ def natural_batches() -> list[str]:
     return batches
 
 
+@pytest.mark.no_coverage
 @pytest.mark.slow
 def test_natural_text_names_nobody():
     """A hundred megabytes of program and prose hold no window of either form and fit no live probe."""

@@ -62,9 +62,9 @@ def test_pair_sets_hold_what_was_put_in(size: int):
 
 @pytest.mark.parametrize("lines", [3, 300])
 def test_donor_of_numbered_lines(lines: int):
-    """A numbered prompt leaves its codes, at most 256, its words and their pairs."""
+    """A numbered prompt leaves its codes, at most 240, its words and their pairs."""
     donor = Donor.of(prompt_of(CANARY, lines, form=TextForm.NUMBERED_LINES), TextForm.NUMBERED_LINES)
-    assert donor.codes == codes(KEYRING, CANARY)[: min(lines, 256)]
+    assert donor.codes == codes(KEYRING, CANARY)[: min(lines, 240)]
     # A group of a code may spell a word by chance.
     assert donor.words.sum() <= 128 + 5
     assert 0 < donor.pairs.count <= 12 * lines

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from prober.prompt.e_values import draw_bits, match_bits
+from prober.prompt.e_values import draw_bits, match_bits, miss_bits, row_bits
 
 
 def test_nothing_tried_says_nothing():
@@ -53,3 +53,22 @@ def test_unlikely_matches_weigh_much_and_misses_little():
 def test_certain_matches_weigh_nothing():
     """What matches anyway proves nothing."""
     assert match_bits(np.array([True] * 50), np.full(50, 1.0)) == pytest.approx(0.0)
+
+
+def test_rows_are_judged_one_by_one():
+    """Several comparisons at once have the figures of each, and what is no trial of a row says nothing in it."""
+    rng = np.random.default_rng(3)
+    matched, is_trial = rng.random((6, 9)) < 0.3, rng.random((6, 9)) < 0.7
+    chance = rng.uniform(0.001, 1.0, (6, 9))
+    rows = row_bits(matched, chance, is_trial)
+    assert rows.tolist() == pytest.approx(
+        [match_bits(matched[row][is_trial[row]], chance[row][is_trial[row]]) for row in range(6)]
+    )
+
+
+def test_nothing_but_misses():
+    """Misses alone have the figures of so many trials without a match, down to no trial and a chance of 0 or 1."""
+    counts, chances = np.array([0, 1, 5, 40, 7]), np.array([0.3, 0.001, 0.2, 0.97, 1.0])
+    expected = [match_bits(np.zeros(n, np.bool_), np.full(n, p)) for n, p in zip(counts, chances, strict=True)]
+    assert miss_bits(counts, chances).tolist() == pytest.approx(expected)
+    assert miss_bits(np.array([3]), np.array([0.0]))[0] < 0

@@ -184,6 +184,7 @@ def null_answer(kind: str, own: Prompt, passages: list[str], rng: random.Random)
     return " ".join(noisy(words[start : start + 60], 0.2, "substitution", rng))
 
 
+@pytest.mark.no_coverage
 @pytest.mark.parametrize("kind", ["prose", "salad", "codes", "noisy echo"])
 @pytest.mark.parametrize("form", list(TextForm))
 def test_false_attribution_stays_below_its_bound(form: TextForm, kind: str):

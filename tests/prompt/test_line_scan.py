@@ -1,8 +1,13 @@
 """Finding code-shaped places."""
 
+import itertools
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from prober.prompt.line_scan import find_codes
+from tests.support.plain_scan import plain_codes
 
 CODE = "4KMEHS86ZYKZ2K94"
 
@@ -80,8 +85,42 @@ def test_digits_beyond_the_code_do_not_count(text: str):
     assert find_codes(text.encode("ascii"), lambda characters: characters)[1] == 0
 
 
+@pytest.mark.parametrize("separator", ["", "    "])
+def test_digits_may_stand_anywhere_after_ref(separator: str):
+    """Two digits are enough wherever they stand among the sixteen characters, and as far apart as these may be."""
+    for first, second in itertools.combinations(range(16), 2):
+        characters = "".join("7" if place in {first, second} else "k" for place in range(16))
+        text = f"see 4 prose; ref{separator}{separator.join(characters)}; prose"
+        assert list(spelt(text, characters)[0]) == [16 + len(separator)]
+
+
 def test_places_near_the_seams_of_chunks():
     """A code is found wherever it lies in a long text."""
     for place in range((1 << 17) - 40, (1 << 17) + 40, 3):
         assert list(spelt("." * place + "4KME-HS86-ZYKZ-2K94" + "." * 30)[0]) == [place]
         assert list(spelt("." * place + CODE + "." * 30)[0]) == [place]
+
+
+GROUPS = ("4kme", "hs86", "zykz", "2k94")
+SCRAPS = (*GROUPS, "ref", "able", "with", "1914", "a1", "0", "333", "x", CODE.lower(), "refer", "-", " ", ", ", " - ")
+"""What codes are made of and what stands around them."""
+CODES = ("-".join(GROUPS), " ".join(GROUPS), f"ref {CODE.lower()}", "ref4km ehs8 6zyk z2k9 4")
+
+
+@pytest.mark.no_coverage
+@settings(max_examples=250, derandomize=True, deadline=None)
+@given(
+    st.lists(st.one_of(st.sampled_from(SCRAPS), st.sampled_from(CODES), st.text("ref12 -.", max_size=12)), max_size=40)
+)
+def test_the_same_places_as_by_looking_at_all(parts: list[str]):
+    """Whatever stands around it, no place is left out and none is tried that has not the shape of a code."""
+    text = "".join(parts).encode("ascii")
+    code = CODE.lower().encode("ascii")
+    for read in (lambda _: None, lambda characters: characters, lambda characters: characters == code or None):
+        assert find_codes(text, read) == plain_codes(text, read)
+
+
+def test_many_groups_are_looked_at_in_portions():
+    """Rows of groups are found across the seams of portions."""
+    text = b"4kme hs86 with 2k94, ref able 1914. " * 6000
+    assert find_codes(text, lambda _: None)[1] == 3 * 6000 - 2

@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 
 from prober.domain.canary import Canary
 from prober.domain.errors import KeyringError
-from prober.domain.target import TextForm
+from prober.domain.options import RequestOptions
+from prober.domain.probe import PromptSpec
+from prober.domain.target import Ask, TextForm
 from prober.prompt.alphabet import WORDS
-from prober.prompt.live import FRAGMENT_DONORS, LiveIndex
+from prober.prompt.composer import compose
+from prober.prompt.donor_index import FRAGMENT_DONORS
+from prober.prompt.live import LiveIndex
 from prober.prompt.normalised import letters_of
 from prober.prompt.numbered_lines import slice_number, slice_of_words
 from prober.prompt.stream_code import block_symbols, mixing_table
@@ -37,6 +41,7 @@ CROWD = [Canary.of(serial % 2048, 0, serial * 7919) for serial in range(500)]
 INDEX = remembering(*CROWD, CANARY)
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=300, derandomize=True)
 @given(st.integers(0, len(SECTION) - 38))
 def test_any_38_characters_name_a_live_probe(start: int):
@@ -156,3 +161,33 @@ def test_faults_of_the_caller_are_refused():
         index.remember(prompt_of(Canary.of(1, 1, 1), 1, keyring=later), TextForm.WORD_STREAM)
     assert len(index) == 0
     assert index.donors() == ()
+
+
+FACT = PromptSpec(filler_lines=1, ask=Ask.ONE_FACT)
+
+
+def test_phrases_and_choices_live_as_long_as_their_probe():
+    """They are held from remembering on, replaced with a newer request of the same text, and forgotten with it."""
+    index = LiveIndex(KEYRING, 2)
+    prompts = [compose(FACT, canary, KEYRING, None) for canary in CROWD[:3]]
+    letters = "".join(prompts[0].needles[0].phrase).encode("ascii")
+    for prompt in prompts[:2]:
+        index.remember(prompt, TextForm.WORD_STREAM, RequestOptions(choices=(f"choice {prompt.canary}",)))
+    assert list(index.phrases.find(letters).by_canary) == [CROWD[0]]
+    assert list(index.choices.begun(f"choice {CROWD[0]}", CANARY)) == [f"choice {CROWD[0]}"]
+    index.remember(prompts[0], TextForm.WORD_STREAM)
+    assert list(index.choices.begun(f"choice {CROWD[0]}", CANARY)) == []
+    index.remember(prompts[2], TextForm.WORD_STREAM)
+    assert list(index.choices.begun(f"choice {CROWD[1]}", CANARY)) == []
+    assert (index.phrases.held, len(index)) == (2, 2)
+    index.remember(compose(FACT, CROWD[3], KEYRING, None), TextForm.WORD_STREAM)
+    assert index.phrases.find(letters).by_canary == {}
+
+
+def test_a_prompt_taken_apart_anew_is_not_taken_apart_twice():
+    """Reading asks several times for a prompt that is not held: it is taken apart once, until another is asked for."""
+    index, first, second = LiveIndex(KEYRING), prompt_of(CANARY, 5), prompt_of(CROWD[0], 5)
+    anew = index.donor_of(first)
+    assert index.donor_of(first) is anew
+    assert index.donor_of(second).canary == CROWD[0]
+    assert index.donor_of(first) is not anew

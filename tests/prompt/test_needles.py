@@ -93,6 +93,7 @@ MARKS = st.text(
 )
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=150, derandomize=True)
 @given(marks=st.lists(MARKS, min_size=8, max_size=8), order=st.permutations(NEEDLES), upper=st.booleans())
 def test_recall_sees_through_any_marks(marks: list[str], order: list[Needle], *, upper: bool):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from prober.domain.prompt import NeedlePosition
 from prober.prompt.alphabet import WORDS
-from prober.prompt.novelty import Novelty, novelty
+from prober.prompt.novelty import Novelty, novelty, words_of
 from prober.prompt.wording import INSTRUCTION_LINE, NOUNS, closing_question, first_line, needle_sentence
 
 
@@ -45,7 +45,7 @@ def counts(words: int, novel: int, longest: int) -> Novelty:
 )
 def test_words_are_counted_against_a_closed_world(text: str, expected: Novelty):
     """Alphabet words and our own sentences are known, codes are no words, all else is novel."""
-    assert novelty(text) == expected
+    assert novelty(words_of(text)) == expected
 
 
 def test_every_sentence_of_ours_is_known():
@@ -60,8 +60,8 @@ def test_every_sentence_of_ours_is_known():
             "Here are the final phrases: the harbour phrase is able acid acts.",
         )
     )
-    assert novelty(text).novel_words == 0
-    assert novelty(text).words > 60
+    assert novelty(words_of(text)).novel_words == 0
+    assert novelty(words_of(text)).words > 60
 
 
 NATURAL = textwrap.dedent(
@@ -75,7 +75,7 @@ NATURAL = textwrap.dedent(
 
 def test_a_customers_letter_is_mostly_novel():
     """Fifty words and more of ordinary English pass the closed-world threshold of 0.6 by far."""
-    counted = novelty(NATURAL)
+    counted = novelty(words_of(NATURAL))
     assert counted.words >= 50
     assert counted.novel_words / counted.words > 0.7
     assert counted.longest_novel_run >= 9
@@ -85,12 +85,12 @@ def test_a_customers_letter_is_mostly_novel():
 @given(words=st.lists(st.sampled_from(WORDS), max_size=60), separator=st.sampled_from([" ", ", ", "\n", "\n- ", " / "]))
 def test_own_filler_is_never_novel(words: list[str], separator: str):
     """Echoed filler has no novel word, whatever separates its words."""
-    assert novelty(separator.join(words)) == counts(len(words), 0, 0)
+    assert novelty(words_of(separator.join(words))) == counts(len(words), 0, 0)
 
 
 @settings(max_examples=100, derandomize=True)
 @given(text=st.text(max_size=200))
 def test_counts_are_consistent_for_any_text(text: str):
     """Any text is counted without an error: run <= novel <= words."""
-    counted = novelty(text)
+    counted = novelty(words_of(text))
     assert 0 <= counted.longest_novel_run <= counted.novel_words <= counted.words

@@ -10,7 +10,15 @@ from prober.domain.errors import KeyringError
 from prober.prompt.alphabet import WORDS
 from prober.prompt.keyring import Keyring
 from prober.prompt.line_code import codes
-from prober.prompt.numbered_lines import SLICES, grouped, sections, slice_number, slice_of_words
+from prober.prompt.numbered_lines import (
+    OWN_CODES,
+    SHARED_CODES,
+    SLICES,
+    grouped,
+    sections,
+    slice_number,
+    slice_of_words,
+)
 from tests.support.canary_text import KEYRING
 
 CANARY = Canary.of(7, 0, 987654)
@@ -26,7 +34,7 @@ def test_shape_of_lines():
         found = LINE.fullmatch(line)
         assert found
         assert int(found[1]) == index + 1
-        assert found[2] == "-".join(grouped(expected[index % 256]))
+        assert found[2] == "-".join(grouped(expected[index % 240]))
 
 
 def test_lines_have_one_length():
@@ -62,3 +70,16 @@ def test_faults_of_the_caller_are_refused():
         sections(KEYRING, CANARY, [-1])
     with pytest.raises(KeyringError):
         sections(KEYRING, Canary.of(7, 1, 1), [1])
+
+
+@pytest.mark.parametrize("lines", [1, 16, 17, 300])
+def test_shared_lines_have_codes_and_words_of_their_own(lines: int):
+    """Shared lines use the last 16 codes, which stand in no other line, and words drawn apart."""
+    shared = sections(KEYRING, CANARY, [lines], is_shared=True)[0].decode("ascii")
+    own = sections(KEYRING, CANARY, [1_000])[0].decode("ascii")
+    found, others = ([LINE.fullmatch(line) for line in text.splitlines(keepends=True)] for text in (shared, own))
+    expected = codes(KEYRING, CANARY)[OWN_CODES:]
+    assert len(expected) == SHARED_CODES
+    assert [match[2] for match in found if match] == ["-".join(grouped(expected[i % 16])) for i in range(lines)]
+    assert not {match[2] for match in found if match} & {match[2] for match in others if match}
+    assert not {match[3] for match in found if match} & {match[3] for match in others if match}

@@ -2,19 +2,23 @@
 
 import dataclasses
 import hashlib
+import time
 
 import pytest
 
 from prober.domain.canary import Canary
+from prober.domain.options import RequestOptions
 from prober.domain.probe import PromptSpec
 from prober.domain.prompt import NeedlePosition, Prompt
-from prober.domain.reading import Reading, Tier
-from prober.domain.target import TextForm
+from prober.domain.reading import Garble, Reading, Tier
+from prober.domain.target import Ask, TextForm
 from prober.prompt.composer import compose
 from prober.prompt.keyring import Keyring
 from prober.prompt.live import LiveIndex
 from prober.prompt.needles import sentence
+from prober.prompt.novelty import words_of
 from prober.prompt.reading import read
+from prober.prompt.signature import signature
 
 KEYRING = Keyring.create(bytes(range(32)))
 SPEC = PromptSpec(filler_lines=40, instruction_lines=1)
@@ -140,3 +144,86 @@ def test_errors_and_answers_are_read_together():
     reading = read(content, "", OWN, KEYRING, live(OWN, VICTIM), other=error)
     assert [sighting.canary for sighting in reading.foreign] == [VICTIM.canary]
     assert [sighting.canary for sighting in reading.own] == [OWN.canary]
+
+
+def test_signs_of_garble_are_counted_in_both_channels():
+    """Scripts, replacement characters, loops and doubled words of content and reasoning are in the reading."""
+    reading = read("\u041f\ufffd so so", "\u4e2d !!!!!!!! \ufffd", OWN, KEYRING, live(OWN))
+    assert reading.garble == Garble(scripts=2, replacements=2, longest_loop=8, doubled_words=1, repeated_words=1)
+    assert read("", "", OWN, KEYRING, live(OWN)).garble == Garble()
+
+
+def test_likeness_and_characters_are_the_contents_alone():
+    """Signature, letters, digits and a repeated opening say nothing of the reasoning."""
+    opening = "The lantern phrase is able acid acts, as you asked. "
+    content = f"{opening}\u0416 42 {opening}"
+    reading = read(content, compliant(OWN), OWN, KEYRING, live(OWN))
+    assert reading.signature == signature(words_of(content))
+    assert (reading.letters, reading.digits) == (2 * sum(map(str.isalpha, opening)), 2)
+    assert reading.repeats_opening
+    assert not read(opening, "", OWN, KEYRING, live(OWN)).repeats_opening
+
+
+CHOOSING = RequestOptions(choices=("crimson", "indigo"))
+
+
+@pytest.mark.parametrize(
+    ("content", "own_choice", "foreign_choice"),
+    [
+        ("crimson", True, ""),
+        (' "indigo"\n', True, ""),
+        ("crimson and more", False, ""),
+        ("scarlet", False, "scarlet"),
+        ('"scarlet", it says', False, "scarlet"),
+        ("azure", False, ""),
+        ("", False, ""),
+    ],
+)
+def test_choices(content: str, foreign_choice: str, *, own_choice: bool):
+    """An answer is one of the own choices, or keeps to another live probe's, or neither."""
+    index = live(OWN)
+    index.remember(VICTIM, TextForm.WORD_STREAM, RequestOptions(choices=("scarlet", "crimson")))
+    reading = read(content, "", OWN, KEYRING, index, options=CHOOSING)
+    assert (reading.is_own_choice, reading.foreign_choice) == (own_choice, foreign_choice)
+
+
+def test_a_choice_that_the_own_prompt_holds_is_no_foreign_one():
+    """Who was asked to repeat a word may begin with it, though another probe was made to choose it."""
+    index, word = live(OWN), OWN.needles[0].phrase[0]
+    index.remember(VICTIM, TextForm.WORD_STREAM, RequestOptions(choices=(word,)))
+    assert read(word, "", OWN, KEYRING, index).foreign_choice == ""
+    assert read(word, "", VICTIM, KEYRING, index).foreign_choice == ""
+
+
+def test_another_prompts_phrase_is_read():
+    """A misdelivered short answer is attributed, and its words counted as strays."""
+    own, other = (
+        compose(PromptSpec(filler_lines=2, ask=Ask.ONE_FACT), Canary.of(tenant, 0, 7), KEYRING, None)
+        for tenant in (1, 2)
+    )
+    answer = " ".join(other.needles[0].phrase)
+    reading = read(answer, "", own, KEYRING, live(own, other))
+    assert [(sighting.tier, sighting.canary) for sighting in reading.foreign] == [(Tier.PHRASE, other.canary)]
+    assert reading.stray_words == sum(word not in own.text for word in other.needles[0].phrase)
+    assert read(" ".join(own.needles[0].phrase), "", own, KEYRING, live(own, other)).recall.missed == ()
+
+
+@pytest.mark.no_coverage
+def test_reading_costs_little_however_many_probes_are_live():
+    """128 fragment donors and thousands of phrases cost no more than a few times what none cost."""
+    own, crowded = OWN, live(OWN)
+    for serial in range(1_000):
+        spec = PromptSpec(filler_lines=2, ask=Ask.ONE_FACT)
+        crowded.remember(compose(spec, Canary.of(serial % 9, 0, serial), KEYRING, None), TextForm.WORD_STREAM)
+    alone, among = (cheapest(own, index) for index in (live(own), crowded))
+    assert among < 3 * alone + 0.002
+
+
+def cheapest(own: Prompt, index: LiveIndex) -> float:
+    """Least processor seconds of reading one answer."""
+    answer, seconds = compliant(own), []
+    for _ in range(15):
+        began = time.thread_time()
+        read(answer, "", own, KEYRING, index)
+        seconds.append(time.thread_time() - began)
+    return min(seconds)

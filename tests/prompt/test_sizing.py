@@ -1,11 +1,14 @@
 """Lines and pad words of a wished size."""
 
+import dataclasses
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prober.domain.probe import PromptSpec
-from prober.domain.target import TextForm
+from prober.domain.probe import PromptSpec, SharedText
+from prober.domain.target import Ask, TextForm
+from prober.prompt.asking import rough_fixed_tokens
 from prober.prompt.sizing import Structure, instruction_lines_for, predict, structure_of
 from prober.prompt.tokens import RESERVED_PAD_WORDS, Calibration
 
@@ -82,6 +85,15 @@ def test_pad_adjust_moves_an_exact_count_and_corrects_an_uneven_one(calibration:
         (PromptSpec(filler_lines=1), EXACT, "1 filler lines cannot hold 0"),
         (PromptSpec(filler_lines=4, instruction_lines=4), EXACT, "cannot hold 4"),
         (PromptSpec(filler_lines=4, instruction_lines=-1), EXACT, "cannot hold -1"),
+        (PromptSpec(filler_lines=0, ask=Ask.ONE_FACT), EXACT, "0 filler lines cannot hold 0"),
+        (PromptSpec(filler_lines=4, shared=SharedText(source=None, lines=0)), EXACT, "at least one line, not 0"),
+        (
+            PromptSpec(filler_lines=4, shared=SharedText(source=None, lines=3)),
+            EXACT,
+            "1 filler lines beside the shared",
+        ),
+        (PromptSpec(filler_lines=4, shared=SharedText(source=None, lines=5)), EXACT, "-1 filler lines beside"),
+        (PromptSpec(tokens=209, shared=SharedText(source=None, lines=4)), EXACT, "the smallest prompt here has 226"),
         (PromptSpec(filler_lines=4, pad_adjust=-1), EXACT, "takes more pad words away"),
         (PromptSpec(tokens=5_000, pad_adjust=-5_000), UNEVEN, "takes more pad words away"),
     ],
@@ -99,3 +111,35 @@ def test_the_smallest_size_can_be_composed(calibration: Calibration):
     """The smallest size itself is met, with the fewest lines."""
     structure = structure_of(PromptSpec(tokens=calibration.smallest_tokens), calibration)
     assert structure.filler_lines == 4
+
+
+SHARED = SharedText(source=None, lines=130)
+
+
+@settings(max_examples=100, derandomize=True)
+@given(tokens=st.integers(EXACT.smallest_of(Ask.PHRASES_AND_COPY, 130), 200_000))
+def test_shared_lines_count_among_the_filler_lines(tokens: int):
+    """Sizes are met with shared lines, which hold no instruction lines; own lines are never fewer than four."""
+    structure = structure_of(PromptSpec(tokens=tokens, shared=SHARED), EXACT)
+    counted = 90 + 17 * structure.filler_lines + 15 * structure.instruction_lines + structure.pad_words - 1
+    assert counted == tokens == predict(PromptSpec(tokens=tokens, shared=SHARED), EXACT)
+    assert structure.shared_lines == 130
+    assert structure.own_lines >= 4
+    assert structure.instruction_lines == instruction_lines_for(structure.own_lines)
+
+
+@pytest.mark.parametrize("ask", list(Ask))
+def test_another_ask_is_sized_by_words_and_marks(ask: Ask):
+    """What another ask's fixed lines count is estimated, and such a count is not predicted; its own is."""
+    calibration = dataclasses.replace(EXACT, ask=Ask.PHRASES_AND_COPY)
+    structure = structure_of(PromptSpec(tokens=1_000, ask=ask), calibration)
+    fixed = 90 + rough_fixed_tokens(ask) - rough_fixed_tokens(Ask.PHRASES_AND_COPY)
+    lines = 17 * structure.filler_lines + 15 * structure.instruction_lines
+    assert fixed + lines + structure.pad_words - 1 == 1_000
+    expected = 1_000 if ask is Ask.PHRASES_AND_COPY else None
+    assert predict(PromptSpec(tokens=1_000, ask=ask), calibration) == expected
+
+
+def test_a_count_of_another_form_is_not_predicted():
+    """Lines of one form tell nothing of the other's."""
+    assert predict(PromptSpec(filler_lines=5, form=TextForm.NUMBERED_LINES), EXACT) is None

@@ -49,6 +49,7 @@ def test_every_window_of_a_stream_is_recognised(canary: Canary, lines: int):
     assert_as_defined(filler(canary, [lines]), [canary], KEYRING, least=16 * lines - 11)
 
 
+@pytest.mark.no_coverage
 def test_canaries_mixed_into_salad_are_told_apart():
     """Long and single windows of many canaries, of two epochs, among random words of the alphabet."""
     rng = random.Random(7)

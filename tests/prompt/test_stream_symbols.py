@@ -11,6 +11,7 @@ from prober.prompt.alphabet import WORDS
 from prober.prompt.stream_code import mixing_table
 from prober.prompt.stream_symbols import SHORTEST_RUN, symbols_of
 from tests.support.canary_text import KEYRING
+from tests.support.plain_scan import plain_symbols
 
 TABLE = mixing_table(KEYRING)
 NUMBER = {word: number for number, word in enumerate(WORDS)}
@@ -39,6 +40,7 @@ def regained(letters: str) -> dict[int, int]:
     return {int(o): int(d) for o, d in zip(symbols.offsets, symbols.data, strict=True) if d >= 0}
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=150, derandomize=True)
 @given(
     st.lists(st.one_of(st.integers(0, 40), st.text("abcdefghijklmnopqrstuvwxyz", max_size=9)), max_size=12),
@@ -50,6 +52,35 @@ def test_every_run_of_seven_is_read(parts: list[int | str], rng: random.Random):
     expected, found = by_definition(letters), regained(letters)
     assert expected.items() <= found.items()
     assert len(found) - len(expected) <= 4 * 4
+
+
+def entries(letters: str) -> list[tuple[int, int]]:
+    symbols = symbols_of(letters.encode("ascii"), TABLE)
+    return list(zip(symbols.offsets.tolist(), symbols.data.tolist(), strict=True))
+
+
+@settings(max_examples=150, derandomize=True, deadline=None)
+@given(
+    st.lists(st.one_of(st.integers(0, 16), st.text("aeblst", max_size=9)), max_size=12),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.randoms(),
+)
+def test_nothing_else_is_read(parts: list[int | str], cut: int, torn: int, rng: random.Random):
+    """Shorter runs and what stands around runs are entered exactly as stated: evidence counts all that was tried."""
+    letters = "".join(p if isinstance(p, str) else "".join(rng.choices(WORDS, k=p)) for p in parts)
+    letters = letters[cut : len(letters) - torn]
+    assert entries(letters) == plain_symbols(letters.encode("ascii"), KEYRING)
+
+
+@pytest.mark.parametrize("words", range(5, 17))
+def test_no_place_of_a_row_is_blind(words: int):
+    """A run is read alike wherever it begins in rows, at either end of a text too."""
+    rng = random.Random(words)
+    for shift in range(56):
+        run = "".join(rng.choices(WORDS, k=words))
+        for letters in ("q" * shift + run, "q" * shift + run + "q" * 40, run + "q" * shift):
+            assert entries(letters) == plain_symbols(letters.encode("ascii"), KEYRING)
 
 
 @pytest.mark.parametrize("letters", ["", "a", "able", "able" * 6, "q" * 500])

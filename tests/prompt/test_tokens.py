@@ -1,8 +1,11 @@
 """Calibration: solving line costs from a few counts."""
 
+import dataclasses
+
 import pytest
 
-from prober.domain.target import TextForm
+from prober.domain.probe import PromptSpec
+from prober.domain.target import Ask, TextForm
 from prober.prompt.tokens import TOLERANCE_TOKENS, Calibration, calibrate, calibration_specs
 
 WORDS = TextForm.WORD_STREAM
@@ -100,3 +103,26 @@ def test_calibration_holds_for_the_llm_that_answered(calibrated: str | None, rep
     """A calibration stops matching once another LLM name answers; a name never reported proves nothing."""
     calibration = calibrate(WORDS, additive(WORDS, fixed=101, line=17, instruction=15), model_reported=calibrated)
     assert calibration.matches(reported) is holds
+
+
+def test_a_calibration_remembers_what_its_prompts_asked():
+    """Fixed lines hold for the ask they were counted with; where that is not told, they are taken for any."""
+    counts = additive(WORDS, fixed=101, line=17, instruction=15)
+    told, untold = calibrate(WORDS, counts, ask=Ask.END_PHRASE), calibrate(WORDS, counts)
+    assert (told.ask, untold.ask) == (Ask.END_PHRASE, None)
+    for ask in Ask:
+        assert told.counts(PromptSpec(tokens=900, ask=ask)) is (ask is Ask.END_PHRASE)
+        assert untold.counts(PromptSpec(tokens=900, ask=ask))
+        assert untold.rough_offset(ask) == 0
+    assert told.rough_offset(Ask.END_PHRASE) == 0
+    assert told.rough_offset(Ask.ONE_FACT) < 0
+    assert not told.counts(PromptSpec(tokens=900, ask=Ask.END_PHRASE, form=LINES))
+
+
+def test_the_smallest_prompt_is_that_of_its_ask():
+    """A short question needs one line of filler; shared lines come on top."""
+    calibration = dataclasses.replace(
+        calibrate(WORDS, additive(WORDS, fixed=101, line=17, instruction=15)), ask=Ask.ONE_FACT
+    )
+    assert calibration.smallest_tokens == 101 + 17
+    assert calibration.smallest_of(Ask.ONE_FACT, 6) == 101 + 7 * 17

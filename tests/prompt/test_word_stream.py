@@ -84,3 +84,17 @@ def test_memory_of_a_million_words():
     size = sum(map(len, filler))
     assert size == 5_000_000
     assert peak < 4 * size
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 40])
+def test_shared_text_has_other_words_throughout(count: int):
+    """A canary's shared stream meets its own one at no word of any section, whichever way it is computed."""
+    own, shared = (sections(KEYRING, CANARY, [20] * count, is_shared=is_shared) for is_shared in (False, True))
+    table, data = mixing_table(KEYRING).tolist(), block_symbols(KEYRING, CANARY)
+    for number, (mine, theirs) in enumerate(zip(own, shared, strict=True)):
+        first, second = ([WORDS.index(word) for word in part.decode("ascii").split()] for part in (mine, theirs))
+        assert not any(first[i : i + 2] == second[i : i + 2] for i in range(319))
+        for i in range(2, 320):
+            block, phase = divmod(320 * number + i, 9)
+            symbol = (second[i] - second[i - 2] - table[second[i - 1]]) % 2048
+            assert symbol == (block % 2048 if phase == 8 else data[phase])
