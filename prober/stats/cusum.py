@@ -35,6 +35,15 @@ class Cusum:
             ratio = math.log((1.0 - self.broken_rate) / (1.0 - self.honest_rate))
         return max(0.0, score) + ratio
 
+    def fold_group(self, score: float, *, failures: int, trials: int) -> float:
+        """Score after several trials that came at once, such as the words of one answer; their order is not asked for.
+
+        Their ratios are added before the maximum is taken, so that an alarm keeps its mean distance, counted in groups.
+        """
+        failed = failures * math.log(self.broken_rate / self.honest_rate)
+        passed = (trials - failures) * math.log((1.0 - self.broken_rate) / (1.0 - self.honest_rate))
+        return max(0.0, score) + failed + passed
+
     def has_crossed(self, score: float) -> bool:
         """The score is an alarm."""
         return score >= self.threshold

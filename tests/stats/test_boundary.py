@@ -21,6 +21,7 @@ def run_plain(limit: int, search: Bisection) -> tuple[Bisection, int]:
     return search, count
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=200, derandomize=True, deadline=None)
 @given(st.integers(0, 2_000_000), st.integers(1, 2_000_000), st.integers(1, 5_000), st.data())
 def test_plain_bisection_finds_every_limit_in_logarithmic_time(low: int, width: int, grain: int, data: st.DataObject):

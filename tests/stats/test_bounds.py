@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prober.stats.bounds import clopper_pearson_upper, leak_rate_upper95, probes_needed
+from prober.stats.bounds import clopper_pearson_lower, clopper_pearson_upper, leak_rate_upper95, probes_needed
 
 # rate to exclude: probes for 95 %, 99 %, 99.9 %
 NEEDED = {
@@ -71,6 +71,11 @@ def test_the_binomial_tail_at_the_bound_is_the_error_probability(counts: tuple[i
         (leak_rate_upper95, (0,)),
         (probes_needed, (0.0, 0.95)),
         (probes_needed, (0.01, 1.0)),
+        (leak_rate_upper95, (-1,)),
+        (probes_needed, (0.01, 0.95, 0.0)),
+        (probes_needed, (0.01, 0.95, 1.1)),
+        (clopper_pearson_lower, (4, 3)),
+        (clopper_pearson_lower, (-1, 3)),
         (clopper_pearson_upper, (4, 3)),
         (clopper_pearson_upper, (-1, 3)),
         (clopper_pearson_upper, (0, 0)),
@@ -81,3 +86,39 @@ def test_counts_that_bound_nothing_are_errors(function: Callable[..., object], a
     """No number may come out of no sample."""
     with pytest.raises(ValueError, match=r"bound|between"):
         function(*arguments)
+
+
+@pytest.mark.parametrize(("rate", "visibility", "probes"), [(0.001, 0.5, 5_990), (0.01, 0.5, 598), (0.001, 1.0, 2_995)])
+def test_leaks_that_seldom_show_take_more_probes(rate: float, visibility: float, probes: int):
+    """Needed are n / s: at a visibility of one half, 5,990 clean probes exclude 0.1 %."""
+    assert probes_needed(rate, 0.95, visibility) == probes
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(st.floats(1e-4, 0.5), st.floats(0.01, 1.0))
+def test_the_allowance_is_the_same_in_both_directions(rate: float, visibility: float):
+    """As many clean probes as are needed bound the rate by what was to be excluded; one fewer does not.
+
+    What is bounded are leaks that show: their rate is the share that is assumed to, of all.
+    """
+    needed = probes_needed(rate, 0.95, visibility)
+    assert leak_rate_upper95(needed) / visibility <= rate * (1 + 1e-9)
+    assert needed == 1 or leak_rate_upper95(needed - 1) / visibility > rate * (1 - 1e-9)
+
+
+@given(st.integers(1, 10**9))
+def test_a_bound_never_passes_certainty(clean: int):
+    """A rate above 1 means nothing, nor does one of 0: something may always have been missed."""
+    assert 0.0 < leak_rate_upper95(clean) < 1.0
+
+
+@settings(max_examples=50, derandomize=True, deadline=None)
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n))))
+def test_the_lower_bound_is_the_mirror_image(counts: tuple[int, int]):
+    """By definition: P(at least k of n) = 0.05 at the bound, which lies below the share seen."""
+    events, trials = counts
+    p = clopper_pearson_lower(events, trials)
+    tail = math.fsum(math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(events, trials + 1))
+    assert tail == pytest.approx(0.05, rel=1e-6)
+    assert 0.0 < p < events / trials
+    assert clopper_pearson_lower(0, trials) == 0.0

@@ -42,6 +42,7 @@ def test_delay_on_a_broken_target_is_the_published_one(honest: float, mean: floa
     assert abs(statistics.quantiles(delays, n=20)[-1] - p95) <= 1
 
 
+@pytest.mark.no_coverage
 def test_healthy_trials_alarm_no_oftener_than_promised():
     """At the honest rate, alarms are at least exp(threshold) trials apart on average."""
     cusum = Cusum(honest_rate=0.05, broken_rate=0.9, threshold=math.log(1e3))
@@ -71,3 +72,14 @@ def test_rates_that_tell_nothing_apart_are_errors(honest: float, broken: float, 
     """A detector that could not decide cannot be built."""
     with pytest.raises(ValueError, match=r"rise|above"):
         Cusum(honest_rate=honest, broken_rate=broken, threshold=threshold)
+
+
+def test_a_group_of_trials_adds_up():
+    """Passed trials first and failed ones after give the same score as the group, as long as it never falls below 0."""
+    cusum = Cusum(honest_rate=0.005, broken_rate=0.05, threshold=5.0)
+    score = 9.0
+    for has_failed in [False] * 20 + [True] * 3:
+        score = cusum.fold(score, has_failed=has_failed)
+
+    assert cusum.fold_group(9.0, failures=3, trials=23) == pytest.approx(score)
+    assert cusum.fold_group(-4.0, failures=0, trials=0) == 0.0

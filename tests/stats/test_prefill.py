@@ -40,6 +40,7 @@ def test_the_largest_shorter_size_is_scaled():
     assert floor.seconds == pytest.approx(0.4 * (0.5 + 681_280 / 170_000 * 14.5))
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=200, derandomize=True, deadline=None)
 @given(
     fixed=st.floats(0.0, 30.0),
