@@ -2,7 +2,8 @@
 
 from collections.abc import Generator
 
-from prober.domain.evidence import Answer, WaveEvidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import WaveEvidence
 from prober.domain.probe import Expectation, Probe, Role, Wave
 from prober.domain.target import Target
 from prober.domain.tenant import Tenant
@@ -42,6 +43,6 @@ def calibrate(target: Target, tenant: Tenant, attempt: int = 1) -> Generator[Wav
         counts.append(count)
         model_reported = judgement.evidence.observation.model_reported
     try:
-        return tokens.calibrate(target.text_form, counts, model_reported=model_reported)
+        return tokens.calibrate(target.text_form, counts, ask=target.ask, model_reported=model_reported)
     except ValueError:
         return None

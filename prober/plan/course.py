@@ -1,25 +1,33 @@
 """One scenario under way: casts the tenants, drafts and sends probes, keeps their judgements, says when to stop."""
 
 import dataclasses
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 
-from prober.domain.evidence import Answer, Judgement, WaveEvidence
-from prober.domain.probe import Expectation, Probe, PromptSpec, Role, Wave
+from prober.domain.answer import Answer
+from prober.domain.evidence import Judgement, WaveEvidence
+from prober.domain.options import Trial
+from prober.domain.outcome import Outcome
+from prober.domain.probe import Expectation, Probe, PromptSpec, Role, SharedText, Wave
+from prober.domain.target import Ask
 from prober.domain.tenant import Tenant
-from prober.plan.lengths import baseline_tokens
+from prober.plan.casting import cast
+from prober.plan.lengths import FACT_LINES, baseline_tokens, size_of
 from prober.plan.limits import expectation, is_hit
-from prober.plan.stage import Stage
-
-MAX_WAVE_PROBES = 2
-"""Long prompts are megabytes each, here and in every proxy on the way."""
-
-MAX_WAVE_TOKENS = 3_000_000
+from prober.plan.packing import pack
+from prober.plan.stage import Curtailed, Stage
+from prober.plan.trials import checks_for, missing_checks
 
 THINKING_OUTPUT_TOKENS = 2_048
 """Room to reason before the answer; only for probes that fit, never for over-limit ones."""
 
 PATIENCE = 3
 """Probes in a row without an answer or a refusal that says anything, after which a scenario leaves the target alone."""
+
+LIVENESS_TRIES = 2
+"""Of the plain generation after a storm: a target may restart once, and only what fails twice is wedged."""
+
+MAX_CHECKS_SHARE = 2
+"""Checks sent at most, per clean check that a leak rate needs: where half of them tell nothing, more will not help."""
 
 _UNANSWERED = frozenset(
     {
@@ -34,19 +42,8 @@ _UNANSWERED = frozenset(
     }
 )
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
-    """Who plays whom: donors fill the pools, checkers send the probes that must not see the donors' text."""
-
-    donors: tuple[Tenant, ...]
-    checkers: tuple[Tenant, ...]
-
-
-def cast(tenants: Sequence[Tenant]) -> Cast:
-    """Split at least two tenants; with an odd number there is one checker more, for fresh re-probes."""
-    half = len(tenants) // 2
-    return Cast(donors=tuple(tenants[:half]), checkers=tuple(tenants[half:]))
+Step = Generator[Wave, WaveEvidence, tuple[Judgement, ...]]
+"""Part of a scenario: sends waves and returns what came back, in order."""
 
 
 class Course:
@@ -61,15 +58,35 @@ class Course:
         self.is_hit_reproduced = False
         self.max_probes: int | None = None
         """Probes after which the scenario is over, all of its own counted."""
+        self.checks = 0
+        self.clean_checks = 0
         self._drafted = 0
         self._unanswered = 0
+        self._is_curtailed = False
 
     @property
     def must_stop(self) -> bool:
-        """A shared target has shown one confirmed violation, the target stopped answering, or all probes are sent."""
-        is_spent = self.max_probes is not None and len(self.judgements) >= self.max_probes
-        is_enough = self.stage.target.shared and self.has_confirmed_violation
-        return is_enough or is_spent or self._unanswered >= PATIENCE
+        """A shared target leaked for sure, the target stopped answering, or no probe is left to be sent."""
+        return self._is_over or self._unanswered >= PATIENCE
+
+    def rounds(self, least: int | None = None) -> Iterator[int]:
+        """Count the rounds to play, from 0, and on until a leak rate is excluded, should one be named.
+
+        Each further round must bring checks. A leak that was found twice has no rate left to exclude.
+
+        Args:
+            least: rounds to play in any case, for a scenario whose rounds are long; None: as many as set.
+        """
+        wanted = self.stage.settings.rounds if least is None else least
+        number, checks = 0, -1
+        while not self.must_stop and (number < wanted or self._lacks_checks(checks)):
+            checks = self.checks
+            yield number
+            number += 1
+
+    def shortfall(self) -> tuple[str, ...]:
+        """Say how many clean checks are missing to exclude the leak rate that the settings name."""
+        return missing_checks(self.scenario, self.stage.settings.excluded_leak_rate, self.clean_checks)
 
     def is_new_hit(self, judgement: Judgement) -> bool:
         """A hit, while none was seen twice yet; later ones add nothing that a re-probe could settle."""
@@ -80,47 +97,122 @@ class Course:
         return self.cast.checkers[number % len(self.cast.checkers)]
 
     def donor(self, number: int) -> Tenant:
-        """Return the donor whose turn it is; any non-negative number."""
+        """Return the donor whose turn it is; any non-negative number. Donors are the checkers' neighbours too."""
         return self.cast.donors[number % len(self.cast.donors)]
 
-    def draft(self, role: Role, tenant: Tenant, tokens: int) -> Probe:
+    def draft(self, role: Role, tenant: Tenant, tokens: int, *, shared: SharedText | None = None) -> Probe:
         """Plan one probe of `tokens`, its expectation from the limits known; over-limit ones cap their output."""
-        target, settings = self.stage.target, self.stage.settings
-        tokens = max(tokens, self.stage.calibration.smallest_tokens)
-        probe = Probe(
+        target = self.stage.target
+        smallest = self.stage.calibration.smallest_of(target.ask, 0 if shared is None else shared.lines)
+        tokens = max(tokens, smallest)
+        return self._plan(role, tenant, PromptSpec(tokens=tokens, form=target.text_form, ask=target.ask, shared=shared))
+
+    def fact(self, role: Role, tenant: Tenant, lines: int = FACT_LINES, *, shared: SharedText | None = None) -> Probe:
+        """Plan one short question whose answer names its prompt, behind so many filler lines: size known roughly."""
+        form = self.stage.target.text_form
+        return self._plan(role, tenant, PromptSpec(filler_lines=lines, form=form, ask=Ask.ONE_FACT, shared=shared))
+
+    def replay(self, judgement: Judgement, tenant: Tenant, role: Role, trial: Trial | None = None) -> Probe:
+        """Plan an earlier probe again, byte for byte, by any tenant; its planned hang-up and request id fall away."""
+        probe, prompt = judgement.evidence.probe, judgement.evidence.prompt
+        return dataclasses.replace(
+            probe,
             label=self._next_label(),
-            scenario=self.scenario,
             tenant=tenant,
             role=role,
-            prompt=PromptSpec(tokens=tokens, form=target.text_form, ask=target.ask),
-            expectation=self._expect(tokens, settings.over_limit_max_output_tokens),
-            max_output_tokens=settings.over_limit_max_output_tokens,
+            prompt=dataclasses.replace(probe.prompt, rewrite_of=prompt.canary),
+            start_offset_seconds=0.0,
+            disconnect=None,
+            options=dataclasses.replace(probe.options, request_id=None),
+            trial=trial,
         )
-        if target.thinking and self._expect(tokens, THINKING_OUTPUT_TOKENS) is Expectation.SERVE:
-            return dataclasses.replace(probe, max_output_tokens=THINKING_OUTPUT_TOKENS)
-        return probe
 
     def redraft(self, probe: Probe, spec: PromptSpec) -> Probe:
         """Plan the same probe again with a text whose length is known to the token."""
         expected = self._expect(spec.tokens or 0, probe.max_output_tokens, is_exact=True)
         return dataclasses.replace(probe, label=self._next_label(), prompt=spec, expectation=expected)
 
-    def send(self, probes: Iterable[Probe], purpose: str) -> Generator[Wave, WaveEvidence, tuple[Judgement, ...]]:
+    def send(self, probes: Iterable[Probe], purpose: str) -> Step:
         """Send in waves that fit, in order; ends early when the scenario must stop. Returns what came back."""
+        return (yield from self._send(pack(probes, purpose, self.stage.calibration)))
+
+    def together(self, probes: Iterable[Probe], purpose: str) -> Step:
+        """Send short probes in as few waves as the settings' concurrency allows, in order; else as `send`.
+
+        Start offsets and overlaps hold within a wave only: what belongs together must not outnumber `concurrency`.
+        """
+        waves = pack(probes, purpose, self.stage.calibration, most=self.stage.settings.concurrency)
+        return (yield from self._send(waves))
+
+    def see_alive(self) -> Step:
+        """Send a plain generation, the smallest there is, by a checker, after a storm; another one where it fails.
+
+        It is sent to a target that stopped answering too: what hung beside a storm may have been the storm's.
+        """
+        received: tuple[Judgement, ...] = ()
+        for _ in range(LIVENESS_TRIES):
+            if self._is_over or any(judgement.evidence.answer not in _UNANSWERED for judgement in received):
+                break
+            probe = self.fact(Role.LIVENESS, self.checker(len(self.judgements)))
+            wave = Wave(probes=(probe,), purpose="see whether a plain prompt is still answered")
+            received += yield from self._play(wave)
+        return received
+
+    def _send(self, waves: Iterable[Wave]) -> Step:
         received: list[Judgement] = []
-        for wave in pack(probes, purpose):
+        for wave in waves:
             if self.must_stop:
                 break
-            evidence = yield wave
-            for judgement in evidence:
-                self._keep(judgement)
-            received.extend(evidence)
+            received.extend((yield from self._play(wave)))
         return tuple(received)
+
+    def _play(self, wave: Wave) -> Step:
+        try:
+            evidence = yield wave
+        except Curtailed:
+            self._is_curtailed = True
+            return ()
+        for judgement in evidence:
+            self._keep(judgement)
+        return evidence
+
+    @property
+    def _is_over(self) -> bool:
+        is_spent = self.max_probes is not None and len(self.judgements) >= self.max_probes
+        is_enough = self.stage.target.shared and self.has_confirmed_violation
+        return is_spent or is_enough or self._is_curtailed
 
     def _keep(self, judgement: Judgement) -> None:
         self.judgements.append(judgement)
         self.has_confirmed_violation |= judgement.is_confirmed_violation
-        self._unanswered = self._unanswered + 1 if judgement.evidence.answer in _UNANSWERED else 0
+        if judgement.evidence.probe.role is Role.CHECK:
+            self.checks += 1
+            self.clean_checks += judgement.outcome is Outcome.CLEAN
+        if not _was_wanted(judgement):
+            self._unanswered = self._unanswered + 1 if judgement.evidence.answer in _UNANSWERED else 0
+
+    def _lacks_checks(self, before: int) -> bool:
+        rate = self.stage.settings.excluded_leak_rate
+        if rate is None or self.checks == before or self.has_confirmed_violation or self.is_hit_reproduced:
+            return False
+        wanted = checks_for(rate)
+        return self.clean_checks < wanted and self.checks < MAX_CHECKS_SHARE * wanted
+
+    def _plan(self, role: Role, tenant: Tenant, spec: PromptSpec) -> Probe:
+        target, settings = self.stage.target, self.stage.settings
+        tokens = size_of(spec, self.stage.calibration)
+        probe = Probe(
+            label=self._next_label(),
+            scenario=self.scenario,
+            tenant=tenant,
+            role=role,
+            prompt=spec,
+            expectation=self._expect(tokens, settings.over_limit_max_output_tokens),
+            max_output_tokens=settings.over_limit_max_output_tokens,
+        )
+        if target.thinking and self._expect(tokens, THINKING_OUTPUT_TOKENS) is Expectation.SERVE:
+            return dataclasses.replace(probe, max_output_tokens=THINKING_OUTPUT_TOKENS)
+        return probe
 
     def _next_label(self) -> str:
         self._drafted += 1
@@ -143,19 +235,10 @@ class Course:
         )
 
 
-def pack(probes: Iterable[Probe], purpose: str) -> Iterator[Wave]:
-    """Group probes into waves, in order: few, at most 3M prompt tokens together, an over-limit one always alone."""
-    group: list[Probe] = []
-    for probe in probes:
-        if group and not _fits(group, probe):
-            yield Wave(probes=tuple(group), purpose=purpose)
-            group = []
-        group.append(probe)
-    if group:
-        yield Wave(probes=tuple(group), purpose=purpose)
-
-
-def _fits(group: Sequence[Probe], probe: Probe) -> bool:
-    tokens = sum(member.prompt.tokens or 0 for member in (*group, probe))
-    is_any_over_limit = any(member.is_over_limit for member in (*group, probe))
-    return len(group) < MAX_WAVE_PROBES and tokens <= MAX_WAVE_TOKENS and not is_any_over_limit
+def _was_wanted(judgement: Judgement) -> bool:
+    """A hang-up of ours, or the refusal of a request that we broke: neither a sign of life nor of its absence."""
+    evidence = judgement.evidence
+    if evidence.answer is Answer.ABANDONED:
+        return True
+    is_refused = evidence.answer is Answer.REFUSED_OTHERWISE or evidence.answer.is_rejected
+    return is_refused and evidence.probe.options.malformation is not None

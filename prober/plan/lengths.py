@@ -1,9 +1,12 @@
 """Which prompt lengths a scenario sends, from the limits that are known. Tokens throughout, as the server counts."""
 
+import math
 from collections.abc import Iterable
 
-from prober.domain.target import RESERVED_TOKENS
+from prober.domain.probe import PromptSpec
+from prober.domain.target import RESERVED_TOKENS, Ask
 from prober.plan.stage import Stage
+from prober.prompt.tokens import Calibration
 
 SMALL_TOKENS = 2_048
 """A probe that costs next to nothing, and is far below every long-context limit."""
@@ -11,8 +14,32 @@ SMALL_TOKENS = 2_048
 MAX_DONOR_TOKENS = 400_000
 """One donor prompt: large enough that a few fill a pool, small enough that two fit in flight."""
 
+MAX_PARK_TOKENS = 400_000
+"""Sent by default to evict a session; a larger pool takes a setting, since it costs as much on every run."""
+
 MAX_STATED_LIMITS = 4
 """Limits read from refusals that a sweep follows up; a server that names more is echoing our own counts."""
+
+
+LONGER_TIMES = 4
+
+FACT_LINES = 4
+"""Filler lines of the smallest prompt: room for one whole window of canary text, should it come out elsewhere."""
+
+
+def size_of(spec: PromptSpec, calibration: Calibration) -> int:
+    """Prompt tokens: as planned, or what the lines of a prompt cost that was planned by its lines, roughly."""
+    if spec.tokens is not None:
+        return spec.tokens
+    lines = spec.filler_lines or 0
+    counted = calibration.count(filler_lines=lines, instruction_lines=spec.instruction_lines)
+    return math.ceil(counted + calibration.rough_offset(spec.ask))
+
+
+def lines_within(tokens: int, calibration: Calibration, ask: Ask = Ask.ONE_FACT) -> int:
+    """Filler lines of the longest prompt, planned by its lines, of about `tokens`; at least those of the smallest."""
+    fixed = calibration.fixed_tokens + calibration.rough_offset(ask)
+    return max(FACT_LINES, int((tokens - fixed) / calibration.line_tokens))
 
 
 def baseline_tokens(stage: Stage) -> int:
@@ -26,6 +53,27 @@ def baseline_tokens(stage: Stage) -> int:
 def small_tokens(stage: Stage) -> int:
     """Size of the baseline's small probes, at most its large size."""
     return min(baseline_tokens(stage), max(SMALL_TOKENS, stage.calibration.smallest_tokens))
+
+
+def longer_tokens(stage: Stage) -> int:
+    """A prompt several times longer than a small one, where so long a one is sure to be served."""
+    sure = baseline_tokens(stage)
+    if stage.target.prefill_pool_tokens is not None:
+        sure = max(sure, stage.target.first_rejected_tokens // 2)
+    return max(small_tokens(stage), min(sure, LONGER_TIMES * SMALL_TOKENS))
+
+
+def evicting_tokens(stage: Stage) -> int:
+    """Tokens of other text that push a prompt out of a cache as large as the pool known, or as the context window.
+
+    A quarter more than that: eviction goes by last use, and what is in flight cannot be evicted.
+    """
+    return (stage.target.prefill_pool_tokens or stage.target.context_tokens) * 5 // 4
+
+
+def park_tokens(stage: Stage) -> int:
+    """Tokens of other text to send between parking a session and coming back to it."""
+    return stage.settings.park_tokens or min(evicting_tokens(stage), MAX_PARK_TOKENS)
 
 
 def donor_tokens(stage: Stage) -> int:

@@ -3,7 +3,8 @@
 import enum
 from collections.abc import Iterable
 
-from prober.domain.evidence import Answer, Judgement
+from prober.domain.answer import Answer
+from prober.domain.evidence import Judgement
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation
@@ -23,9 +24,21 @@ LEAK_SIGNS = frozenset(
         Reason.SERVED_OVER_LIMIT,
         Reason.PREFILL_TOO_FAST,
         Reason.RECALL_COLLAPSED,
+        Reason.NEAR_DUPLICATE_ANSWER,
+        Reason.DUPLICATE_RESPONSE_ID,
+        Reason.REPLAY_DIVERGED,
+        Reason.GARBLED,
+        Reason.TOKENS_DOUBLED,
+        Reason.LOST_UNDER_LOAD,
+        Reason.VOCABULARY_COLLAPSED,
+        Reason.REASONING_CUT,
+        Reason.STREAM_BROKEN,
+        Reason.SERVED_INVALID,
+        Reason.CACHE_SHARED,
     }
 )
-"""Reasons that say an answer was made of something else than its prompt; SUSPECT or worse, they are hits."""
+"""Reasons that say an answer was made of something else than its request, or its prompt read from somebody else's
+cache; SUSPECT or worse, they are hits."""
 
 
 class Soundness(enum.Enum):
@@ -100,11 +113,12 @@ def is_hit(judgement: Judgement) -> bool:
 
 
 def soundness(judgement: Judgement) -> Soundness:
-    """Classify one judgement for the search of a length limit."""
+    """Classify one judgement for the search of a length limit; a request broken on purpose says nothing about it."""
     evidence = judgement.evidence
-    if evidence.answer.is_rejected:
+    is_broken = evidence.probe.options.malformation is not None
+    if evidence.answer.is_rejected and not is_broken:
         return Soundness.REJECTED
-    if not evidence.answer.is_served:
+    if is_broken or not evidence.answer.is_served:
         return Soundness.UNJUDGED
     is_due_refusal = evidence.probe.expectation is Expectation.REJECT and evidence.answer is Answer.SERVED_FULL
     if is_hit(judgement) or is_due_refusal:

@@ -5,9 +5,10 @@ from collections.abc import Generator
 from prober.domain.evidence import WaveEvidence
 from prober.domain.probe import Role, Wave
 from prober.plan.confirm import confirm
-from prober.plan.course import MAX_WAVE_PROBES, Course
+from prober.plan.course import Course
 from prober.plan.lengths import donor_tokens, seed_tokens
 from prober.plan.limits import counted_tokens
+from prober.plan.packing import MAX_WAVE_PROBES
 
 MAX_DONOR_ROUNDS = 2
 """Times the needed number of donors that may be sent before seeding is given up as it stands."""

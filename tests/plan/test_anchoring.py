@@ -2,9 +2,10 @@
 
 from collections.abc import Generator
 
-from prober.domain.evidence import Answer, WaveEvidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import WaveEvidence
 from prober.domain.probe import Role, Wave
-from prober.plan.anchoring import anchor, is_anchored
+from prober.plan.anchoring import anchor, anchor_again, is_anchored
 from prober.plan.course import Course
 from tests.support.scripted import FIRST_REJECTED, Reply, failing, play, stage_of, target_of
 
@@ -18,6 +19,14 @@ def test_anchors_never_wait_for_each_other():
     assert {probe.role for probe in played.probes} == {Role.ANCHOR}
     assert {probe.tenant for probe in played.probes} == set(course.cast.donors)
     assert len(played.returned) == 5
+
+
+def test_prefills_are_timed_anew_as_often_as_a_floor_needs():
+    """Three, the fewest that a floor is claimed on, each alone, at the same size."""
+    course = Course("x", stage_of(target_of(), anchor_probes=9))
+    played = play(anchor_again(course), target_of(), lambda *_: Reply())
+    assert [len(wave.probes) for wave in played.waves] == [1] * 3
+    assert {(probe.role, probe.prompt.tokens) for probe in played.probes} == {(Role.ANCHOR, FIRST_REJECTED // 4)}
 
 
 def test_a_course_that_is_over_gets_no_anchors():

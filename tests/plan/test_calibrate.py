@@ -2,7 +2,7 @@
 
 import pytest
 
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.probe import Role
 from prober.plan.calibrate import calibrate
 from tests.support.scripted import REJECTED, Reply, failing, play, target_of, tenants_of

@@ -2,12 +2,21 @@
 
 import pytest
 
+from prober.domain.probe import PromptSpec
+from prober.domain.target import Ask
 from prober.plan.lengths import (
+    FACT_LINES,
+    MAX_PARK_TOKENS,
     baseline_tokens,
     donor_tokens,
+    evicting_tokens,
+    lines_within,
+    longer_tokens,
     over_limit_lengths,
+    park_tokens,
     roomy_tokens,
     seed_tokens,
+    size_of,
     small_tokens,
     sweep_points,
 )
@@ -118,3 +127,32 @@ def test_sweep_points_take_up_stated_limits():
     stage = stage_of(UNKNOWN)
     added = set(sweep_points(stage, (500_000, 9 * CONTEXT, 5_000, 6_000, 7_000, 8_000))) - set(sweep_points(stage))
     assert added == {limit + step for limit in (500_000, 5_000, 6_000, 7_000) for step in (-1, 0, 1)}
+
+
+@pytest.mark.parametrize("ask", Ask)
+@pytest.mark.parametrize("tokens", [1, 400, 2_048, 100_000])
+def test_lines_are_counted_back_to_the_size_they_were_chosen_for(ask: Ask, tokens: int):
+    """The longest prompt of about a size is within one line of it, and never below the smallest."""
+    calibration = exact_calibration()
+    lines = lines_within(tokens, calibration, ask)
+    size = size_of(PromptSpec(filler_lines=lines, ask=ask), calibration)
+    assert lines == FACT_LINES or tokens - 18 < size <= tokens + 1
+    assert size_of(PromptSpec(tokens=tokens, ask=ask), calibration) == tokens
+
+
+def test_longer_prompts_are_sure_to_be_served():
+    """Four times the small size, unless only less is known to be served."""
+    assert longer_tokens(stage_of(target_of())) == 8_192
+    assert longer_tokens(stage_of(target_of(context_tokens=8_192, prefill_pool_tokens=8_192))) == 8_186 // 2
+    unknown = target_of(context_tokens=8_192, prefill_pool_tokens=None)
+    assert longer_tokens(stage_of(unknown)) == baseline_tokens(stage_of(unknown)) == 8_186 // 4
+    assert longer_tokens(stage_of(unknown, baseline_tokens=300)) == 300
+
+
+def test_parking_evicts_what_is_known_within_bounds():
+    """A quarter more than the pool, or than the context where no pool is known; a setting replaces the bound."""
+    small = target_of(context_tokens=8_192, prefill_pool_tokens=32_768)
+    assert evicting_tokens(stage_of(small)) == park_tokens(stage_of(small)) == 40_960
+    assert evicting_tokens(stage_of(UNKNOWN)) == CONTEXT * 5 // 4
+    assert park_tokens(stage_of(UNKNOWN)) == MAX_PARK_TOKENS
+    assert park_tokens(stage_of(UNKNOWN, park_tokens=2_000_000)) == 2_000_000

@@ -1,9 +1,12 @@
 """Expectations, counts, soundness and the limit map."""
 
+import dataclasses
+
 import pytest
 
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.finding import Reason
+from prober.domain.options import Malformation, RequestOptions
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation, Probe, PromptSpec, Role
 from prober.domain.verdict import LimitMap
@@ -21,6 +24,7 @@ from tests.support.scripted import (
     FIRST_REJECTED,
     LEAK,
     POOL,
+    REFUSED,
     REJECTED,
     TOO_FAST,
     Reply,
@@ -166,3 +170,34 @@ def test_limit_map_believes_nothing_sound_beyond_the_first_wrong_length():
 def test_limit_map_of_nothing_is_empty():
     """No judgement, no limits."""
     assert limit_map([]) == LimitMap()
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(), REJECTED, REFUSED, Reply(outcome=Outcome.VIOLATION, reason=Reason.SERVED_INVALID)]
+)
+def test_a_request_broken_on_purpose_says_nothing_about_lengths(reply: Reply):
+    """Neither its refusal nor its answer moves a limit."""
+    judgement = judged(2_000, reply, expected=REJECT)
+    broken = dataclasses.replace(
+        judgement.evidence.probe, options=RequestOptions(malformation=Malformation.NEGATIVE_MAX_TOKENS)
+    )
+    evidence = dataclasses.replace(judgement.evidence, probe=broken)
+    broken_judgement = dataclasses.replace(judgement, evidence=evidence)
+    assert soundness(broken_judgement) is Soundness.UNJUDGED
+    assert limit_map([broken_judgement]) == LimitMap()
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        Reason.NEAR_DUPLICATE_ANSWER,
+        Reason.REPLAY_DIVERGED,
+        Reason.GARBLED,
+        Reason.VOCABULARY_COLLAPSED,
+        Reason.STREAM_BROKEN,
+        Reason.SERVED_INVALID,
+    ],
+)
+def test_signs_of_another_requests_state_are_hits_too(reason: Reason):
+    """Not canaries alone: a suspicion that the answer was made of something else deserves its re-probe."""
+    assert is_hit(judged(2_000, Reply(outcome=Outcome.SUSPECT, reason=reason)))

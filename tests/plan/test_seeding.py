@@ -2,7 +2,7 @@
 
 import pytest
 
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.probe import Role
 from prober.plan.course import Course
 from prober.plan.seeding import seed, shortfall

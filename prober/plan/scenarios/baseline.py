@@ -1,17 +1,16 @@
 """What must work before anything else means anything: fitting prompts of several tenants, and timed prefills."""
 
-from collections.abc import Generator
-
-from prober.domain.evidence import WaveEvidence
-from prober.domain.probe import Role, Wave
+from prober.domain.fault_kind import FaultKind
+from prober.domain.probe import Role
 from prober.plan.anchoring import anchor
 from prober.plan.confirm import confirm
 from prober.plan.course import Course
 from prober.plan.lengths import baseline_tokens, small_tokens
-from prober.plan.stage import Stage
+from prober.plan.stage import Stage, Waves, scenario
 
 
-def baseline(stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
+@scenario(FaultKind.PARTIAL_CONTEXT, FaultKind.NUMERIC_CORRUPTION)
+def baseline(stage: Stage) -> Waves:
     """Send small probes, then large ones, of all tenants in turn; then the anchors at the large size.
 
     A healthy target serves every one of them, recalls the needles and reports usage as predicted.

@@ -2,7 +2,9 @@
 
 from collections.abc import Generator
 
-from prober.domain.evidence import Answer, Judgement, WaveEvidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import Judgement, WaveEvidence
+from prober.domain.fault_kind import FaultKind
 from prober.domain.probe import Role, Wave
 from prober.plan.aim import aim
 from prober.plan.confirm import confirm
@@ -10,14 +12,15 @@ from prober.plan.course import Course
 from prober.plan.lengths import seed_tokens, sweep_points
 from prober.plan.limits import Soundness, counted_tokens, soundness
 from prober.plan.seeding import seed, shortfall
-from prober.plan.stage import Stage
+from prober.plan.stage import Stage, Waves, scenario
 from prober.stats.boundary import Bisection
 
 TRIES = 2
 """Of a length whose answer could not be judged, or misses its decisive needle: honest LLMs forget 1 to 4 % at 1M."""
 
 
-def limit_sweep(stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
+@scenario(FaultKind.REJECTED_BUT_ADMITTED, FaultKind.PARTIAL_CONTEXT, FaultKind.PROTOCOL_LIE)
+def limit_sweep(stage: Stage) -> Waves:
     """Seed once, probe around every known or stated limit, then bisect between sound and not sound.
 
     The lengths found stand in the judgements; `plan.limits.limit_map` reads them off.
@@ -89,7 +92,7 @@ class _Sweep:
             received = yield from aim(self.course, probe, f"probe with {length:,} tokens", slack_tokens)
             kinds = [self._learn(judgement) for judgement in received]
             yield from confirm(self.course, received)
-            if kinds[-1] not in {Soundness.DOUBTFUL, Soundness.UNJUDGED} or not self._can_pass(length):
+            if not kinds or kinds[-1] not in {Soundness.DOUBTFUL, Soundness.UNJUDGED} or not self._can_pass(length):
                 return
         if kinds[-1] is Soundness.DOUBTFUL:
             self.beyond.append(length)

@@ -1,19 +1,18 @@
 """The incident's shape: some tenants fill the pools, then another one's prompt is longer than the prefill can take."""
 
-from collections.abc import Generator
-
-from prober.domain.evidence import WaveEvidence
-from prober.domain.probe import Role, Wave
+from prober.domain.fault_kind import FaultKind
+from prober.domain.probe import Role
 from prober.plan.aim import aim
 from prober.plan.anchoring import anchor, is_anchored
 from prober.plan.confirm import confirm
 from prober.plan.course import Course
 from prober.plan.lengths import over_limit_lengths, seed_tokens
 from prober.plan.seeding import seed, shortfall
-from prober.plan.stage import Stage
+from prober.plan.stage import Stage, Waves, scenario
 
 
-def seed_and_probe(stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
+@scenario(FaultKind.REJECTED_BUT_ADMITTED, FaultKind.PARTIAL_CONTEXT)
+def seed_and_probe(stage: Stage) -> Waves:
     """Seed, time prefills if none are timed yet, then send over-limit probes of a tenant that seeded nothing.
 
     Over-limit probes go one at a time. The first hit is re-probed at once with fresh text; on a shared target a

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from prober.domain.answer import Answer
 from prober.domain.canary import Canary
-from prober.domain.evidence import Answer
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Probe, Role

@@ -5,8 +5,9 @@ from collections.abc import Generator
 
 import pytest
 
+from prober.domain.answer import Answer
 from prober.domain.campaign import ScenarioSettings
-from prober.domain.evidence import Answer, WaveEvidence
+from prober.domain.evidence import WaveEvidence
 from prober.domain.probe import Expectation, Role, Wave
 from prober.plan.scenarios.baseline import baseline
 from prober.plan.scenarios.seed_and_probe import seed_and_probe
