@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from prober.detect.counts import is_truncated
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.observation import FailureKind, Observation, Refusal, RefusalReason
 from prober.domain.probe import Probe
 from prober.domain.prompt import Prompt
@@ -57,9 +57,12 @@ def classify(target: Target, probe: Probe, prompt: Prompt, observation: Observat
     """Name what the remote did. Needs the observation with its text channels still in place.
 
     Total: every observation has exactly one answer. An answer that was cut is MALFORMED, HANG or ABANDONED even if
-    tokens came; what they said is judged all the same, from the reading.
+    tokens came; what they said is judged all the same, from the reading. A request that we broke on purpose is rejected
+    as due by any refusal for its form.
     """
     answer = _unserved(observation)
+    if answer is Answer.REFUSED_OTHERWISE and probe.options.malformation is not None:
+        return _due_refusal(observation)
     if answer is not None:
         return answer
     if _is_rerouted(observation.evidence_headers):
@@ -89,6 +92,16 @@ def _refused(observation: Observation, refusal: Refusal) -> Answer:
         return _BY_REFUSAL[refusal.reason]
     # A rejection that comes after generated tokens is none: the prompt was already being answered.
     return Answer.MALFORMED if _has_tokens(observation) else Answer.REJECTED_IN_STREAM
+
+
+def _due_refusal(observation: Observation) -> Answer:
+    """A refusal that comes after generated tokens is none, as for a length; nor is a redirect or a content filter."""
+    if observation.refusal is None and not 400 <= (observation.status or 0) < 500:  # noqa: PLR2004 - the 4xx class
+        return Answer.REFUSED_OTHERWISE
+    if _has_tokens(observation):
+        return Answer.MALFORMED
+    is_in_stream = observation.refusal is not None and observation.refusal.in_stream
+    return Answer.REJECTED_IN_STREAM if is_in_stream else Answer.REJECTED_OK
 
 
 def _by_status(status: int) -> Answer:

@@ -1,12 +1,16 @@
 """What token counts can be believed: healthy servers lie in known ways, and leaking ones report exact figures."""
 
-from prober.domain.evidence import Answer, Evidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence
 from prober.domain.observation import Usage
 from prober.domain.prompt import Prompt
 from prober.domain.target import OverlongContract, Target
 
 TRUNCATED_SHARE = 0.98
 """Below this share of the planned length a smaller count is a truncation rather than a miscount."""
+
+LEARNING_PROBES = 3
+"""Probes without any cached count after which the endpoint is taken to leave out zeros, as SGLang does."""
 
 _NO_TRUNCATION_SHARE = 0.01
 _NO_TRUNCATION_TOKENS = 64

@@ -1,10 +1,13 @@
 """Join what the axes say about one probe: two of them agreeing page, where each alone only warns.
 
-The joined rates of false pages are products of the axes' own: none is joined with an axis it implies.
+The joined rates of false pages are products of the axes' own: none is joined with an axis it implies. A SUSPECT that
+joins has a rate of at most 1e-3 by itself (fragments of 16 bits, a replay that says something else, a response id that
+comes again), so that two that do not depend on each other page at most once in a million answers.
 """
 
 import dataclasses
 import enum
+import math
 
 from prober.detect.recall import is_decisive_missed
 from prober.domain.evidence import Evidence
@@ -25,6 +28,14 @@ class Axis(enum.Enum):
     USAGE = "usage"
     CANARY = "canary"
     """A decoded canary that is a violation by itself; a weaker one counts among the fragments."""
+    IDENTITY = "identity"
+    """A response id that came before."""
+    DUPLICATE = "duplicate"
+    REPLAY = "replay"
+    GARBLE = "garble"
+    LOAD = "load"
+    EMPTINESS = "emptiness"
+    """A success without a token: how an error path is written up."""
 
 
 _AXIS_OF = {
@@ -39,28 +50,54 @@ _AXIS_OF = {
     Reason.CACHE_HIT_ON_NEW_TEXT: Axis.USAGE,
     Reason.FOREIGN_CANARY: Axis.CANARY,
     Reason.LATE_ECHO: Axis.CANARY,
+    Reason.DUPLICATE_RESPONSE_ID: Axis.IDENTITY,
+    Reason.NEAR_DUPLICATE_ANSWER: Axis.DUPLICATE,
+    Reason.REPLAY_DIVERGED: Axis.REPLAY,
+    Reason.GARBLED: Axis.GARBLE,
+    Reason.LOST_UNDER_LOAD: Axis.LOAD,
+    Reason.EMPTY_ANSWER: Axis.EMPTINESS,
 }
 
-_OVER_LIMIT = frozenset({Axis.RECALL, Axis.TIMING, Axis.FRAGMENTS, Axis.NOVELTY, Axis.CANARY})
+_OVER_LIMIT = frozenset(
+    {Axis.RECALL, Axis.TIMING, Axis.FRAGMENTS, Axis.NOVELTY, Axis.CANARY, Axis.GARBLE, Axis.DUPLICATE}
+)
+
+_ELSEWHERE = frozenset({Axis.STATUS, Axis.TIMING, Axis.IDENTITY})
+"""Views that do not depend on what the answer says."""
 
 _ESCALATED_BY = {
     Reason.SERVED_OVER_LIMIT: _OVER_LIMIT,
     Reason.SERVED_OVER_CONTEXT: _OVER_LIMIT,
-    # Novelty requires a missed END needle already, so that recall and novelty never confirm each other.
-    Reason.FOREIGN_TEXT: frozenset({Axis.STATUS, Axis.TIMING}),
-    Reason.FOREIGN_FRAGMENTS: frozenset({Axis.STATUS, Axis.TIMING}),
-    Reason.FOREIGN_CANARY: frozenset({Axis.STATUS, Axis.TIMING}),
-    Reason.LATE_ECHO: frozenset({Axis.STATUS, Axis.TIMING}),
+    # Novelty requires a missed END needle already, so that recall and novelty never confirm each other; nor do the
+    # comparisons (replay, load, duplicate), which begin with one.
+    Reason.FOREIGN_TEXT: _ELSEWHERE,
+    Reason.FOREIGN_FRAGMENTS: _ELSEWHERE | {Axis.REPLAY, Axis.LOAD},
+    Reason.FOREIGN_CANARY: _ELSEWHERE | {Axis.REPLAY, Axis.LOAD, Axis.DUPLICATE},
+    Reason.LATE_ECHO: _ELSEWHERE | {Axis.REPLAY, Axis.LOAD},
+    Reason.NEAR_DUPLICATE_ANSWER: _ELSEWHERE | {Axis.FRAGMENTS, Axis.CANARY},
+    Reason.DUPLICATE_RESPONSE_ID: frozenset(
+        {Axis.DUPLICATE, Axis.REPLAY, Axis.FRAGMENTS, Axis.CANARY, Axis.NOVELTY, Axis.TIMING}
+    ),
+    Reason.REPLAY_DIVERGED: _ELSEWHERE | {Axis.FRAGMENTS, Axis.CANARY},
+    Reason.LOST_UNDER_LOAD: frozenset({Axis.FRAGMENTS, Axis.CANARY, Axis.IDENTITY}),
+    # A request that had to be refused, and whose answer shows that nothing of it was computed.
+    Reason.SERVED_INVALID: frozenset({Axis.FRAGMENTS, Axis.CANARY, Axis.EMPTINESS}),
     Reason.RECALL_COLLAPSED: frozenset({Axis.STATUS, Axis.TIMING, Axis.FRAGMENTS, Axis.USAGE}),
     # Where the pool is unknown an answer may be due: then content and timing must agree.
-    Reason.PREFILL_TOO_FAST: frozenset({Axis.RECALL, Axis.FRAGMENTS}),
+    Reason.PREFILL_TOO_FAST: frozenset({Axis.RECALL, Axis.FRAGMENTS, Axis.IDENTITY, Axis.DUPLICATE, Axis.GARBLE}),
 }
 """Warnings, and the axes of which any one turns them into violations."""
 
 _CONTENT = frozenset({Axis.FRAGMENTS, Axis.NOVELTY, Axis.CANARY})
 """Under a contract to truncate, missed needles and quick answers are what an honest truncation looks like."""
 
+_OF_ONE_MISS = frozenset({Axis.RECALL, Axis.NOVELTY, Axis.REPLAY, Axis.LOAD, Axis.DUPLICATE, Axis.GARBLE})
+"""Views that one and the same missed needle opens: together they confirm as one."""
+
 _CONFIRMING_AXES = 2
+
+JOINING_BITS = -math.log2(1e-6)
+"""Evidence from which recall lost under load is a view of its own: one healthy run in a million gets there."""
 
 
 def settle(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -85,6 +122,8 @@ def _axis(finding: Finding) -> Axis | None:
     if finding.outcome.rank < Outcome.SUSPECT.rank and finding.reason is not Reason.RECALL_MISSED:
         return None
     axis = _AXIS_OF.get(finding.reason)
+    if axis is Axis.LOAD and finding.evidence_bits < JOINING_BITS:
+        return None
     return Axis.FRAGMENTS if axis is Axis.CANARY and finding.outcome is Outcome.SUSPECT else axis
 
 
@@ -104,7 +143,7 @@ def _settled(evidence: Evidence, finding: Finding, axes: frozenset[Axis]) -> Fin
         outcome=Outcome.VIOLATION,
         message=message,
         is_confirmed=finding.is_confirmed
-        or len(_independent(joining)) >= _CONFIRMING_AXES
+        or _independent(joining) >= _CONFIRMING_AXES
         or Axis.CANARY in joining
         or evidence.probe.role is Role.CONFIRMATION,
     )
@@ -112,12 +151,14 @@ def _settled(evidence: Evidence, finding: Finding, axes: frozenset[Axis]) -> Fin
 
 def _joining(evidence: Evidence, finding: Finding, axes: frozenset[Axis]) -> frozenset[Axis]:
     joining = axes & _ESCALATED_BY.get(finding.reason, frozenset())
+    if finding.reason is Reason.LOST_UNDER_LOAD and finding.evidence_bits < JOINING_BITS:
+        return frozenset()
     is_status = _AXIS_OF.get(finding.reason) is Axis.STATUS
     if is_status and evidence.target.overlong is OverlongContract.TRUNCATE:
         return joining & _CONTENT
     return joining
 
 
-def _independent(axes: frozenset[Axis]) -> frozenset[Axis]:
-    """Count a missed needle and the novelty that requires it once."""
-    return axes - {Axis.RECALL} if Axis.NOVELTY in axes else axes
+def _independent(axes: frozenset[Axis]) -> int:
+    """Count a missed needle, and what requires it, once."""
+    return len(axes - _OF_ONE_MISS) + bool(axes & _OF_ONE_MISS)

@@ -2,7 +2,9 @@
 
 import math
 
-from prober.domain.evidence import Answer, Evidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence
+from prober.domain.probe import Probe
 from prober.domain.prompt import NeedlePosition
 from prober.domain.target import Ask
 from prober.stats.cusum import Cusum
@@ -16,24 +18,37 @@ LEAST_PASS_RATE = 0.8
 """Positive control: honest LLMs that can do the task recall a literal needle in 98 % and more; one that recalls half of
 them passes five in a row in 3 % of runs."""
 
-_OUTPUT_TOKENS_PER_NEEDLE = 16
-"""`The harbour phrase is a b c.` in any known tokenizer, with room."""
+LEAST_RELIABLE_PASSES = 8
+LEAST_RELIABLE_RATE = 0.95
+"""As often as the change detection takes for honest. An LLM of 135M parameters (SmolLM2) misses one needle in ten and
+fills some of these answers with words of its own; it gets so far in less than half of its runs."""
 
-_NEEDLES_ASKED = {Ask.PHRASES_AND_COPY: 3, Ask.END_PHRASE: 1}
+_OUTPUT_TOKENS_PER_NEEDLE = {Ask.PHRASES_AND_COPY: 16, Ask.END_PHRASE: 16, Ask.ONE_FACT: 24}
+"""`The harbour phrase is a b c.` in any known tokenizer, with room; of six words where one fact is asked for."""
+
+_NEEDLES_ASKED = {Ask.PHRASES_AND_COPY: 3, Ask.END_PHRASE: 1, Ask.ONE_FACT: 1}
 
 
 def least_output_tokens(ask: Ask) -> int:
     """Say how many output tokens an answer needs to be a trial of recall; with fewer, no answer ever is one."""
-    return _OUTPUT_TOKENS_PER_NEEDLE * _NEEDLES_ASKED[ask]
+    return _OUTPUT_TOKENS_PER_NEEDLE[ask] * _NEEDLES_ASKED[ask]
+
+
+def is_free(probe: Probe) -> bool:
+    """The answer is the LLM's own: no constraint, favoured token or budget of reasoning, no fault in the request."""
+    options = probe.options
+    is_bound = bool(options.choices) or options.favoured_token is not None or options.reasoning_budget is not None
+    return not is_bound and options.malformation is None
 
 
 def is_fair(evidence: Evidence) -> bool:
-    """The LLM saw the whole prompt, was asked for a needle and had room to answer."""
+    """The LLM saw the whole prompt, was asked for a needle and free to answer, and had room to."""
     asked = evidence.reading.recall.asked
     return (
         bool(asked)
         and evidence.answer is Answer.SERVED_FULL
-        and _output_room(evidence) >= _OUTPUT_TOKENS_PER_NEEDLE * len(asked)
+        and is_free(evidence.probe)
+        and _output_room(evidence) >= _OUTPUT_TOKENS_PER_NEEDLE[evidence.probe.prompt.ask] * len(asked)
     )
 
 
@@ -56,9 +71,21 @@ def recall_trial(evidence: Evidence) -> bool | None:
     """
     if not is_fair(evidence) or evidence.reading.is_refusal_like:
         return None
+    return compared_miss(evidence)
+
+
+def compared_miss(evidence: Evidence) -> bool | None:
+    """As `recall_trial`, but a refusal counts as a miss: for comparisons, of which both sides refuse alike."""
+    if not is_fair(evidence):
+        return None
     if is_decisive_missed(evidence) and has_reasoned(evidence) and evidence.observation.finish_reason == "length":
         return None
     return is_decisive_missed(evidence)
+
+
+def is_reliable(trials: int, passes: int) -> bool:
+    """So few missed trials that an invented answer is news: weak LLMs ramble where they should recall."""
+    return passes >= LEAST_RELIABLE_PASSES and passes >= LEAST_RELIABLE_RATE * trials
 
 
 def is_proven(trials: int, passes: int) -> bool:

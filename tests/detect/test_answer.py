@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 
 from prober.detect.answer import classify
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.observation import FailureKind, Observation, Refusal, RefusalReason, Usage
+from prober.domain.options import Malformation, RequestOptions
 from prober.domain.target import Target
 from tests.support.evidence import OVER, a_probe, a_prompt, a_target, an_observation, observations
 
@@ -164,6 +165,7 @@ def test_hidden_reasoning_is_believed_of_thinking_llms_that_used_up_their_output
     assert name(target=target, text="", finish_reason=finish, usage=usage) is answer
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(observations)
 def test_every_observation_has_a_name_and_text_alone_makes_it_served(observation: Observation):
@@ -175,3 +177,50 @@ def test_every_observation_has_a_name_and_text_alone_makes_it_served(observation
         assert observation.text.strip() or observation.finish_reason == "tool_calls"
     if answer.is_rejected:
         assert observation.refusal.reason is RefusalReason.LENGTH
+
+
+BROKEN = a_probe(options=RequestOptions(malformation=Malformation.BROKEN_SCHEMA))
+NOT_A_TOKEN = {"text": "", "token_frames": 0}
+OTHER = Refusal(reason=RefusalReason.OTHER)
+FRAME = Refusal(reason=RefusalReason.OTHER, in_stream=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({"status": 400, "refusal": OTHER, **NOT_A_TOKEN}, Answer.REJECTED_OK),
+        ({"status": 200, "refusal": OTHER, **NOT_A_TOKEN}, Answer.REJECTED_OK),
+        ({"status": 422, **NOT_A_TOKEN}, Answer.REJECTED_OK),
+        ({"refusal": FRAME, **NOT_A_TOKEN}, Answer.REJECTED_IN_STREAM),
+        ({"refusal": FRAME}, Answer.MALFORMED),
+        ({"status": 302, **NOT_A_TOKEN}, Answer.REFUSED_OTHERWISE),
+        ({"finish_reason": "content_filter"}, Answer.REFUSED_OTHERWISE),
+    ],
+)
+def test_a_request_broken_on_purpose_is_rejected_by_any_refusal_for_its_form(
+    changes: dict[str, object], answer: Answer
+):
+    """Any 4xx, envelope or frame; of a request in order the same refusals are odd."""
+    observation = an_observation(**{"text": "Harbour.", **changes})
+
+    assert classify(a_target(), BROKEN, PROMPT, observation) is answer
+    assert classify(a_target(), a_probe(), PROMPT, observation) is Answer.REFUSED_OTHERWISE
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({"status": 400, "refusal": Refusal(reason=RefusalReason.LENGTH)}, Answer.REJECTED_OK),
+        ({"status": 401, "refusal": Refusal(reason=RefusalReason.AUTH)}, Answer.UNAUTHORISED),
+        ({"status": 404}, Answer.NOT_FOUND),
+        ({"status": 429, "refusal": Refusal(reason=RefusalReason.RATE)}, Answer.BUSY),
+        ({"status": 500, "refusal": Refusal(reason=RefusalReason.SERVER)}, Answer.SERVER_ERROR),
+        ({"usage": Usage(prompt_tokens=OVER)}, Answer.SERVED_FULL),
+    ],
+)
+def test_what_says_something_else_says_it_of_a_broken_request_too(changes: dict[str, object], answer: Answer):
+    """A credential, a busy server, a failure and an answer are no refusal for the form."""
+    observation = an_observation(**{"text": "Harbour.", **changes})
+
+    assert classify(a_target(), BROKEN, PROMPT, observation) is answer
+    assert classify(a_target(), a_probe(), PROMPT, observation) is answer

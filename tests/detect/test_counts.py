@@ -9,7 +9,7 @@ from prober.detect.counts import (
     is_truncated,
     prefilled_tokens,
 )
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.observation import Usage
 from prober.domain.target import OverlongContract
 from tests.support.evidence import LIMIT, a_prompt, a_target, an_evidence

@@ -9,15 +9,28 @@ import pytest
 from prober.detect.detectors import DETECTORS
 from prober.detect.history import advance
 from prober.detect.ladder import settle
-from prober.domain.evidence import Answer, Evidence, History, Judgement
+from prober.detect.malformations import STRICT
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence, History, Judgement
 from prober.domain.finding import Reason
 from prober.domain.observation import Timeline, Usage
+from prober.domain.options import Arm, Malformation, RequestOptions, Trial
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Expectation, Role
+from prober.domain.probe import (
+    Disconnect,
+    DisconnectMoment,
+    Expectation,
+    Probe,
+    PromptSpec,
+    Role,
+    SharedText,
+)
 from prober.domain.prompt import NeedlePosition
 from prober.domain.reading import Recall
 from prober.domain.target import Target
-from tests.support.evidence import a_probe, a_prompt, a_reading, a_target, an_evidence, an_observation
+from prober.domain.tenant import Tenant
+from tests.support.evidence import DONOR, a_probe, a_prompt, a_reading, a_target, an_evidence, an_observation
+from tests.support.honest import RATES, HonestTarget
 
 # Ratio to the endpoint's median over 22,488 honest timings: (probability below, ratio).
 NOISE = (
@@ -116,6 +129,7 @@ def alarms(counts: collections.Counter) -> dict[Reason, int]:
     return dict(found)
 
 
+@pytest.mark.no_coverage
 def test_twenty_thousand_honest_probes_raise_no_alarm():
     """With ten anchors per run, at the noise of the larger published set: no warning and no page on any axis."""
     counts = play(20_000, anchors=10, curve=NOISE, seed=9)
@@ -126,6 +140,7 @@ def test_twenty_thousand_honest_probes_raise_no_alarm():
     assert counts[Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM] > 100
 
 
+@pytest.mark.no_coverage
 @pytest.mark.parametrize("anchors", [3, 5])
 def test_few_anchors_on_an_uneven_endpoint_warn_rarely_and_never_page(anchors: int):
     """At the noisier published set single timing warnings stay below 4e-4 per probe; nothing becomes a violation."""
@@ -159,3 +174,151 @@ def test_the_same_noise_on_a_target_that_skips_its_prefill_is_found():
         )
         caught += judge(leaking).outcome is Outcome.VIOLATION
     assert caught == 200
+
+
+TENANTS = (Tenant(name="alpha", number=1), Tenant(name="bravo", number=2))
+
+
+class Traffic:
+    """The scenarios' traffic in small rounds, against one honest target."""
+
+    def __init__(self, seed: int, fired: collections.Counter[str]) -> None:
+        self.target = HonestTarget(seed, fired)
+        self.rng = random.Random(seed + 1)
+        self.seed = seed
+        self.references: list[str] = []
+        self.round = 0
+
+    def probe(self, scenario: str, *, tenant: int = 0, role: Role = Role.CHECK, **changes: object) -> Probe:
+        label = f"{scenario}/{len(self.target.judgements) + 1:04d}"
+        return a_probe(scenario=scenario, label=label, tenant=TENANTS[tenant], role=role, **changes)
+
+    def play(self) -> None:
+        """Play one round of everything."""
+        self.round += 1
+        for play in (self.load, self.replay, self.drift, self.cohorts, self.share, self.twins, self.storm, self.mix):
+            play()
+
+    def load(self) -> None:
+        for number, load in enumerate((1, 4, 4, 4, 4)):
+            trial = Trial(series=f"parallel/{load}", number=self.round, arm=Arm.CHECK)
+            self.target.ask(self.probe("parallel_answers", tenant=number % 2, trial=trial), self.target.text())
+
+    def replay(self) -> None:
+        text = self.target.text()
+        for arm, role in ((Arm.REFERENCE, Role.REFERENCE), (Arm.CHECK, Role.CHECK), (Arm.CHECK, Role.CHECK)):
+            trial = Trial(series=f"replay/{self.round}", number=1, arm=arm)
+            spec = PromptSpec(tokens=1_600, rewrite_of=DONOR if role is Role.CHECK else None)
+            probe = self.probe("replay", role=role, trial=trial, prompt=spec)
+            self.target.ask(probe, text, has_sent=role is Role.CHECK, is_warm=role is Role.CHECK)
+
+    def drift(self) -> None:
+        is_first = not self.references
+        self.references = self.references or [self.target.text() for _ in range(3)]
+        for number, text in enumerate(self.references, 1):
+            trial = Trial(series="drift", number=number, arm=Arm.REFERENCE if is_first else Arm.CHECK)
+            role = Role.REFERENCE if is_first else Role.CHECK
+            spec = PromptSpec(tokens=1_600, rewrite_of=None if is_first else DONOR)
+            self.target.ask(self.probe("drift", role=role, trial=trial, prompt=spec), text, has_sent=not is_first)
+
+    def cohorts(self) -> None:
+        for number in range(4):
+            trial = Trial(series="cohorts", number=self.round, arm=Arm.CHECK, cohort=f"key-{number}")
+            probe = self.probe("cohorts", trial=trial, prompt=PromptSpec(tokens=1_600, rewrite_of=DONOR))
+            self.target.ask(probe, self.references[number % 2], has_sent=True)
+
+    def share(self) -> None:
+        salted = self.seed % 2
+        arms = [Arm.HIT, Arm.MISS]
+        self.rng.shuffle(arms)
+        for arm in (Arm.PRIME, *arms, Arm.CONTROL):
+            tenant = 0 if arm in {Arm.PRIME, Arm.CONTROL} else 1
+            source = None if arm in {Arm.PRIME, Arm.MISS} else DONOR
+            probe = self.probe(
+                "cache_sharing",
+                tenant=tenant,
+                prompt=PromptSpec(tokens=1_600, shared=SharedText(source=source, lines=50)),
+                options=RequestOptions(cache_salt=f"salt-{tenant}" if salted else None),
+                trial=Trial(series=f"cache_sharing/prefix/{salted}", number=self.round, arm=arm),
+            )
+            own = arm is Arm.CONTROL
+            self.target.ask(probe, self.target.text(), has_sent=own, is_warm=own)
+
+    def twins(self) -> None:
+        for tenant in range(2):
+            trial = Trial(series="twins/same_id", number=self.round, arm=Arm.CHECK)
+            options = RequestOptions(request_id=f"twin-{self.round}", wants_logprobs=True)
+            self.target.ask(self.probe("twins", tenant=tenant, trial=trial, options=options), self.target.text())
+        text = self.target.text()
+        for tenant, arm in enumerate((Arm.PRIME, Arm.CHECK)):
+            spec = PromptSpec(tokens=1_600, rewrite_of=DONOR if tenant else None)
+            trial = Trial(series="twins/same_text", number=self.round, arm=arm)
+            self.target.ask(self.probe("twins", tenant=tenant, trial=trial, prompt=spec), text)
+
+    def storm(self) -> None:
+        for number in range(2):
+            disconnect = Disconnect(moment=DisconnectMoment.MID_PREFILL, after_seconds=0.1)
+            aborted = self.probe("abort_storm", tenant=1, role=Role.NEIGHBOUR, disconnect=disconnect)
+            self.target.ask(aborted, self.target.text())
+            self.target.ask(self.probe("abort_storm", tenant=number), self.target.text())
+        self.target.ask(self.probe("abort_storm", role=Role.LIVENESS), self.target.text())
+
+    def mix(self) -> None:
+        malformation = list(Malformation)[self.round % len(Malformation)]
+        if malformation in STRICT and self.target.habits.is_lenient:
+            malformation = Malformation.TEMPERATURE_OUT_OF_RANGE
+        for options in (
+            RequestOptions(choices=("4071 5526 9938", "8213 6640 1175")),
+            RequestOptions(favoured_token=1_000),
+            RequestOptions(malformation=malformation),
+        ):
+            expectation = Expectation.SERVE if options.malformation is None else Expectation.REJECT
+            role = Role.NEIGHBOUR
+            neighbour = self.probe("mixed", tenant=1, role=role, options=options, expectation=expectation)
+            self.target.ask(neighbour, self.target.text())
+            self.target.ask(self.probe("mixed"), self.target.text())
+
+
+STATED = {
+    Reason.REPLAY_DIVERGED: 1e-3,
+    Reason.SERVED_INVALID: 1e-3,
+    Reason.GARBLED: 1e-4,
+    Reason.TOKENS_DOUBLED: 1e-4,
+    Reason.FOREIGN_FRAGMENTS: 1e-3,
+    Reason.STREAM_BROKEN: 1e-4,
+    Reason.DRIFTED: 1e-4,
+    Reason.EMPTY_ANSWER: 1e-4,
+    Reason.RECALL_COLLAPSED: 1e-4,
+    Reason.LOST_UNDER_LOAD: 1e-4,
+    Reason.COHORT_DIFFERS: 1e-4,
+    Reason.WEDGED: 1e-4,
+    Reason.VOCABULARY_COLLAPSED: 1e-4,
+    Reason.REASONING_CUT: 1e-4,
+}
+"""SUSPECT per answer at most, as docs/reasons.md states them."""
+
+
+@pytest.mark.no_coverage
+@pytest.mark.slow
+def test_twenty_thousand_honest_probes_of_every_scenario_raise_no_violation():
+    """Comparisons, charts and exact tests beside each other, on targets of all honest habits, failing as LLMs do."""
+    fired: collections.Counter[str] = collections.Counter()
+    counts: collections.Counter = collections.Counter()
+    probes = 0
+    for seed in range(20):
+        traffic = Traffic(seed, fired)
+        while len(traffic.target.judgements) < 1_000:
+            traffic.play()
+        probes += len(traffic.target.judgements)
+        for judgement in traffic.target.judgements:
+            counts.update((finding.outcome, finding.reason) for finding in judgement.findings)
+            assert all(finding.kinds or finding.outcome.rank < Outcome.SUSPECT.rank for finding in judgement.findings)
+
+    suspects = {reason: number for (outcome, reason), number in counts.items() if outcome is Outcome.SUSPECT}
+    assert probes >= 20_000
+    assert min(fired[failing] for failing in RATES) >= 50, fired
+    assert not [key for key in counts if key[0] is Outcome.VIOLATION]
+    # Three more than expected at the stated rate: 1 in 50 of such tests would fail by chance.
+    assert all(number <= STATED.get(reason, 0) * probes + 3 for reason, number in suspects.items()), suspects
+    for reason in (Reason.REPLAY_EQUAL, Reason.CACHE_ISOLATED, Reason.REFUSED_AS_DUE, Reason.RECALL_OK):
+        assert counts[Outcome.CLEAN, reason] > 100, reason

@@ -1,18 +1,24 @@
 """The run so far."""
 
+import dataclasses
 import datetime as dt
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
 
-from prober.detect.history import MAX_TIMINGS, advance
+from prober.detect.history import MAX_TIMINGS, advance, beginning
+from prober.detect.marking import mark_of
 from prober.detect.recall import RECALL_CUSUM
-from prober.domain.evidence import Answer, History
+from prober.domain.answer import Answer
+from prober.domain.evidence import History
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import Timeline, Usage
+from prober.domain.options import Arm, Malformation, RequestOptions, Trial
 from prober.domain.outcome import Outcome
-from prober.domain.probe import PromptSpec, Role
+from prober.domain.probe import Probe, PromptSpec, Role, SharedText
 from prober.domain.reading import Reading
+from prober.domain.series import SeriesTally
 from tests.support.evidence import (
     ALL_FOUND,
     ALL_MISSED,
@@ -21,6 +27,7 @@ from tests.support.evidence import (
     NOON,
     a_finding,
     a_judgement,
+    a_mark,
     a_probe,
     a_prompt,
     a_reading,
@@ -65,12 +72,15 @@ def test_anchors_are_kept_by_planned_size():
 
 
 def test_the_number_of_timings_is_bounded():
-    """The earliest stay, so that the floor of a long run does not drift."""
+    """The quickest stay, whenever they came: a slow spell at the start must not be the run's measure for ever."""
     history = History()
     for count in range(MAX_TIMINGS + 5):
         observation = an_observation(usage=FULL, timeline=Timeline(first_token=10.0 + count))
         history = advance(history, a_judgement(an_evidence(probe=ANCHOR, observation=observation)))
     assert history.anchors[300_000] == tuple(10.0 + count for count in range(MAX_TIMINGS))
+    late = an_observation(usage=FULL, timeline=Timeline(first_token=3.0))
+    history = advance(history, a_judgement(an_evidence(probe=ANCHOR, observation=late)))
+    assert history.anchors[300_000] == (3.0, *(10.0 + count for count in range(MAX_TIMINGS - 1)))
 
 
 @pytest.mark.parametrize(
@@ -231,3 +241,122 @@ def test_a_proof_of_recall_lasts():
 
     assert history.is_recall_proven
     assert history.recall_score > RECALL_CUSUM.threshold
+
+
+TRIAL = Trial(series="s", number=1, arm=Arm.REFERENCE)
+
+
+@pytest.mark.parametrize(
+    ("probe", "is_kept"),
+    [
+        (a_probe(role=Role.REFERENCE), True),
+        (a_probe(trial=TRIAL), True),
+        (a_probe(trial=dataclasses.replace(TRIAL, arm=Arm.CHECK)), False),
+        (a_probe(), False),
+    ],
+)
+def test_every_answer_leaves_a_mark_and_references_outlast_the_others(probe: Probe, *, is_kept: bool):
+    """What later probes are compared with; a reference by its role or by its arm."""
+    judgement = a_judgement(an_evidence(probe=probe))
+    history = advance(History(), judgement)
+
+    assert list(history.marks) == [mark_of(judgement)]
+    assert list(history.references) == ([mark_of(judgement)] if is_kept else [])
+
+
+def test_a_run_can_look_back_at_the_references_of_an_earlier_one():
+    """They are references only: the answers of this run begin with it."""
+    earlier = [a_mark(label="old/1"), a_mark(label="old/2", role=Role.CHECK)]
+    history = beginning(earlier)
+
+    assert [mark.label for mark in history.references] == ["old/1"]
+    assert len(history.marks) == 0
+    assert beginning() == History()
+
+
+def test_scores_and_series_are_folded_with_what_was_known_before():
+    """The history that is advanced counts, whatever the evidence was judged with."""
+    evidence = an_evidence(
+        probe=a_probe(trial=Trial(series="s", number=1, arm=Arm.CHECK)), reading=a_reading(recall=ALL_MISSED)
+    )
+    before = History(
+        is_recall_proven=True, scores={"loops": 3.0, "other": 1.0}, series={"s": SeriesTally(asked=2, missed=1)}
+    )
+    history = advance(before, a_judgement(evidence))
+
+    assert history.series == {"s": SeriesTally(asked=3, missed=2)}
+    assert history.scores["other"] == 1.0
+    assert 0 < history.scores["loops"] < 3.0
+    assert before.scores == {"loops": 3.0, "other": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [({}, 1), ({"reading": a_reading(recall=END_MISSED)}, 0), ({"answer": Answer.TRUNCATED}, 0)],
+)
+def test_whole_recalls_are_counted(parts: dict[str, object], whole: int):
+    """Only an LLM that has known all needles of a prompt can lose its head."""
+    assert advance(History(), a_judgement(an_evidence(**parts))).whole_recalls == whole
+
+
+@pytest.mark.parametrize(
+    ("before", "agree", "after"),
+    [(False, True, True), (False, False, False), (False, None, False), (True, False, True)],
+)
+def test_log_probabilities_that_fitted_once_are_remembered(*, agree: bool | None, before: bool, after: bool):
+    """Only then do others that do not fit mean anything."""
+    evidence = an_evidence(observation=an_observation(logprobs_agree=agree))
+    history = advance(History(have_logprobs_agreed=before), a_judgement(evidence))
+
+    assert history.have_logprobs_agreed is after
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [PromptSpec(tokens=1, rewrite_of=DONOR), PromptSpec(tokens=1, shared=SharedText(source=DONOR, lines=9))],
+)
+def test_primed_text_times_nothing_and_sets_no_baseline(spec: PromptSpec):
+    """It may be cached by right: sooner than any fixed cost, and with more cached tokens than fresh text reports."""
+    observation = an_observation(
+        usage=Usage(prompt_tokens=300_000, cached_tokens=64), timeline=Timeline(first_token=0.01)
+    )
+    for role in (Role.ANCHOR, Role.CHECK):
+        evidence = an_evidence(probe=a_probe(role=role, prompt=spec), observation=observation)
+        history = advance(History(), a_judgement(evidence))
+        assert (history.anchors, history.quickest_first_token, history.cached_tokens_baseline) == ({}, None, None)
+
+
+def test_a_broken_request_sets_no_baseline():
+    """Its messages may never have been read."""
+    observation = an_observation(usage=Usage(prompt_tokens=300_000, cached_tokens=64))
+    probe = a_probe(options=RequestOptions(malformation=Malformation.NO_MESSAGES))
+    history = advance(History(), a_judgement(an_evidence(probe=probe, observation=observation)))
+
+    assert history.cached_tokens_baseline is None
+
+
+@pytest.mark.no_coverage
+def test_advancing_costs_little_however_long_the_run():
+    """20,000 probes keep as many histories: no more than 4 kB apiece, with scores, series and references."""
+    history, versions = History(), []
+    judgements = [
+        a_judgement(
+            an_evidence(
+                probe=a_probe(
+                    role=Role.REFERENCE if number == 0 else Role.CHECK,
+                    trial=Trial(series=f"parallel/{number}", number=number, arm=Arm.CHECK),
+                ),
+                reading=a_reading(signature=tuple(range(number, number + 64))),
+            )
+        )
+        for number in range(8)
+    ]
+    tracemalloc.start()
+    for number in range(4_000):
+        history = advance(history, judgements[number % 8])
+        versions.append(history)
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(history.marks) >= 2_048
+    assert used / len(versions) < 4_096

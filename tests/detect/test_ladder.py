@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from prober.detect.detectors import DETECTORS
-from prober.detect.ladder import settle
+from prober.detect.ladder import JOINING_BITS, settle
 from prober.domain.evidence import Evidence, History
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import Timeline, Usage
@@ -33,7 +33,7 @@ OVER_CONTEXT = a_finding(Reason.SERVED_OVER_CONTEXT, SUSPECT)
 MISSED = a_finding(Reason.RECALL_MISSED, INCONCLUSIVE)
 COLLAPSED = a_finding(Reason.RECALL_COLLAPSED, SUSPECT)
 FAST = a_finding(Reason.PREFILL_TOO_FAST, SUSPECT)
-FRAGMENTS = a_finding(Reason.FOREIGN_FRAGMENTS, SUSPECT, evidence_bits=12.0)
+FRAGMENTS = a_finding(Reason.FOREIGN_FRAGMENTS, SUSPECT, evidence_bits=18.0)
 NOVEL = a_finding(Reason.FOREIGN_TEXT, SUSPECT)
 COUNT = a_finding(Reason.USAGE_MISMATCH, SUSPECT)
 CACHE = a_finding(Reason.CACHE_HIT_ON_NEW_TEXT, SUSPECT)
@@ -161,10 +161,73 @@ def test_the_incident_behind_an_unknown_pool_is_a_violation_by_content_and_timin
     ("parts", "reason"),
     [
         ({"reading": a_reading(foreign=(a_sighting(),))}, Reason.FOREIGN_CANARY),
-        ({"reading": a_reading(fragments=(a_tally(12.0),))}, Reason.FOREIGN_FRAGMENTS),
+        ({"reading": a_reading(fragments=(a_tally(18.0),))}, Reason.FOREIGN_FRAGMENTS),
         ({"reading": a_reading(recall=END_MISSED)}, Reason.SERVED_OVER_LIMIT),
     ],
 )
 def test_any_content_evidence_makes_a_violation_of_an_over_limit_answer(parts: dict[str, object], reason: Reason):
     """Auto-truncation bugs answer at normal speed with full counts: content alone tells."""
     assert reason in {finding.reason for finding in examined(over_limit(**parts)) if finding.outcome is VIOLATION}
+
+
+DUPLICATE_ID = a_finding(Reason.DUPLICATE_RESPONSE_ID, SUSPECT)
+NEAR = a_finding(Reason.NEAR_DUPLICATE_ANSWER, SUSPECT)
+DIVERGED = a_finding(Reason.REPLAY_DIVERGED, SUSPECT)
+GARBLED = a_finding(Reason.GARBLED, SUSPECT)
+INVALID = a_finding(Reason.SERVED_INVALID, SUSPECT)
+EMPTY = a_finding(Reason.EMPTY_ANSWER, SUSPECT)
+LOADED = a_finding(Reason.LOST_UNDER_LOAD, SUSPECT, evidence_bits=JOINING_BITS)
+WEAKLY_LOADED = a_finding(Reason.LOST_UNDER_LOAD, SUSPECT, evidence_bits=JOINING_BITS - 0.1)
+OTHERS_ALONE = [
+    a_finding(reason, SUSPECT)
+    for reason in (
+        Reason.TOKENS_DOUBLED,
+        Reason.DRIFTED,
+        Reason.COHORT_DIFFERS,
+        Reason.STREAM_BROKEN,
+        Reason.CACHE_SHARED,
+        Reason.VOCABULARY_COLLAPSED,
+        Reason.WEDGED,
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("warning", "others", "outcome", "is_confirmed"),
+    [
+        (DUPLICATE_ID, (), SUSPECT, False),
+        (DUPLICATE_ID, (NEAR,), VIOLATION, False),
+        (DUPLICATE_ID, (FRAGMENTS,), VIOLATION, False),
+        (DUPLICATE_ID, (DIVERGED, NOVEL), VIOLATION, False),
+        (DUPLICATE_ID, (MISSED,), SUSPECT, False),
+        (NEAR, (), SUSPECT, False),
+        (NEAR, (DUPLICATE_ID,), VIOLATION, False),
+        (NEAR, (DUPLICATE_ID, FAST), VIOLATION, True),
+        (NEAR, (MISSED, DIVERGED, NOVEL, GARBLED), SUSPECT, False),
+        (DIVERGED, (FRAGMENTS,), VIOLATION, False),
+        (DIVERGED, (MISSED, NOVEL, NEAR, LOADED, GARBLED), SUSPECT, False),
+        (FRAGMENTS, (DIVERGED,), VIOLATION, False),
+        (FRAGMENTS, (LOADED,), VIOLATION, False),
+        (FRAGMENTS, (WEAKLY_LOADED,), SUSPECT, False),
+        (FRAGMENTS, (LOADED, DIVERGED), VIOLATION, False),
+        (FRAGMENTS, (LOADED, DUPLICATE_ID), VIOLATION, True),
+        (LOADED, (FRAGMENTS,), VIOLATION, False),
+        (LOADED, (CANARY,), VIOLATION, True),
+        (WEAKLY_LOADED, (FRAGMENTS,), SUSPECT, False),
+        (LOADED, (MISSED, COLLAPSED), SUSPECT, False),
+        (INVALID, (EMPTY,), VIOLATION, False),
+        (INVALID, (CANARY,), VIOLATION, True),
+        (INVALID, (MISSED, GARBLED), SUSPECT, False),
+        (EMPTY, (INVALID,), SUSPECT, False),
+        (OVER_LIMIT, (GARBLED,), VIOLATION, False),
+        (OVER_LIMIT, (GARBLED, NEAR, DIVERGED), VIOLATION, False),
+        (FAST, (DUPLICATE_ID,), VIOLATION, False),
+        (GARBLED, (FAST, DUPLICATE_ID, OVER_LIMIT, CANARY), SUSPECT, False),
+        *((other, (CANARY, FAST, DUPLICATE_ID, NEAR, FRAGMENTS), SUSPECT, False) for other in OTHERS_ALONE),
+    ],
+)
+def test_comparisons_join_views_that_do_not_depend_on_them(
+    warning: Finding, others: Sequence[Finding], outcome: Outcome, *, is_confirmed: bool
+):
+    """What one missed needle opens (replay, duplicate, load, garble, novelty) confirms as one view, never itself."""
+    assert settled(warning, *others)[warning.reason] == (outcome, is_confirmed)

@@ -4,14 +4,17 @@ import pytest
 
 from prober.detect.recall import (
     RECALL_CUSUM,
+    compared_miss,
     has_reasoned,
     is_decisive_missed,
     is_fair,
     least_output_tokens,
     recall_trial,
 )
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.observation import Usage
+from prober.domain.options import Malformation, RequestOptions
+from prober.domain.probe import PromptSpec
 from prober.domain.prompt import NeedlePosition
 from prober.domain.reading import Recall
 from prober.domain.target import Ask
@@ -48,11 +51,11 @@ def test_three_needles_need_room_for_three_sentences(room: int, *, expected: boo
 @pytest.mark.parametrize("ask", Ask)
 def test_the_least_output_is_where_trials_begin(ask: Ask):
     """A configuration with less would have no answer ever judged for recall, and a constant one read as clean."""
-    asked = {Ask.PHRASES_AND_COPY: tuple(NeedlePosition), Ask.END_PHRASE: (END,)}[ask]
+    asked = {Ask.PHRASES_AND_COPY: tuple(NeedlePosition), Ask.END_PHRASE: (END,), Ask.ONE_FACT: (END,)}[ask]
     reading = a_reading(recall=Recall(asked=asked, found=asked))
     least = least_output_tokens(ask)
-    fair = [is_fair(an_evidence(probe=a_probe(max_output_tokens=room), reading=reading)) for room in (least - 1, least)]
-    assert fair == [False, True]
+    probes = [a_probe(prompt=PromptSpec(tokens=1, ask=ask), max_output_tokens=room) for room in (least - 1, least)]
+    assert [is_fair(an_evidence(probe=probe, reading=reading)) for probe in probes] == [False, True]
 
 
 def test_no_question_is_no_trial():
@@ -108,3 +111,28 @@ def test_a_reasoning_answer_cut_by_its_length_is_no_trial():
 def test_reasoning_is_known_from_the_target_the_channel_or_the_usage(parts: dict[str, object], *, expected: bool):
     """Any of the three tells."""
     assert has_reasoned(an_evidence(**parts)) is expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        RequestOptions(choices=("amber lamp",)),
+        RequestOptions(favoured_token=7),
+        RequestOptions(reasoning_budget=13),
+        RequestOptions(malformation=Malformation.UNKNOWN_ROLE),
+    ],
+)
+def test_an_answer_that_was_not_free_is_no_trial(options: RequestOptions):
+    """What the LLM was held to is not its own doing; ids, sessions and salts leave it free."""
+    assert not is_fair(an_evidence(probe=a_probe(options=options)))
+    assert is_fair(an_evidence(probe=a_probe(options=RequestOptions(request_id="i", session="s", cache_salt="c"))))
+
+
+def test_refusals_are_misses_only_where_both_sides_refuse_alike():
+    """A comparison counts them on either side; a trial of the LLM itself does not count them."""
+    refused = an_evidence(reading=a_reading(recall=ALL_MISSED, is_refusal_like=True))
+
+    assert recall_trial(refused) is None
+    assert compared_miss(refused) is True
+    assert compared_miss(an_evidence()) is False
+    assert compared_miss(an_evidence(answer=Answer.EMPTY)) is None

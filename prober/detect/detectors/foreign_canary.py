@@ -8,14 +8,17 @@ from prober.prompt.sightings import PAGE_BITS
 
 _NAME = "foreign_canary"
 
-WARN_BITS = 10.0
-"""Below it fragments are what ordinary language yields by chance once in a thousand answers."""
+WARN_BITS = 16.0
+"""Below it fragments may be chance: ordinary language yields as many in at most one answer of 65,536."""
 
 _ENOUGH_LIVE_WINDOWS = 2
 
 
 def detect_foreign_canary(evidence: Evidence) -> tuple[Finding, ...]:
-    """Judge decoded windows and accumulated fragments, of whatever answer, cut or erroneous ones included."""
+    """Judge decoded windows, whole phrases and fragments, of whatever answer, cut or erroneous ones included.
+
+    A phrase names its prompt as a window does: 33 bits of three words, 66 of six, less the live prompts it may fit.
+    """
     windows = (sighting for sighting in evidence.reading.foreign if sighting.tier is not Tier.FRAGMENTS)
     seen = tuple(_of_sighting(evidence, sighting) for sighting in windows)
     accused = {
@@ -36,7 +39,7 @@ def detect_foreign_canary(evidence: Evidence) -> tuple[Finding, ...]:
 def _of_sighting(evidence: Evidence, sighting: Sighting) -> Finding:
     is_certain = sighting.evidence_bits >= PAGE_BITS
     repeats = sighting.tier is Tier.LIVE and sighting.windows >= _ENOUGH_LIVE_WINDOWS
-    is_decoded = sighting.tier is Tier.CODE or repeats
+    is_decoded = sighting.tier in {Tier.CODE, Tier.PHRASE} or repeats
     is_late = not sighting.is_live or sighting.canary.epoch != evidence.prompt.canary.epoch
     origin = "sent by an earlier run or another instance" if is_late else "sent in this run"
     return Finding(
@@ -44,8 +47,9 @@ def _of_sighting(evidence: Evidence, sighting: Sighting) -> Finding:
         outcome=Outcome.VIOLATION if is_certain or repeats else Outcome.SUSPECT,
         reason=Reason.LATE_ECHO if is_late else Reason.FOREIGN_CANARY,
         message=(
-            f"The answer holds text of canary {sighting.canary}, {_whose(evidence, sighting.canary.tenant_number)}, "
-            f"{origin}: {sighting.windows} decoded windows{_blocks(sighting)}, {sighting.evidence_bits:.1f} bits."
+            f"The answer holds {_what(sighting)} canary {sighting.canary}, "
+            f"{_whose(evidence, sighting.canary.tenant_number)}, {origin}{_windows(sighting)}, "
+            f"{sighting.evidence_bits:.1f} bits."
         ),
         probe_label=evidence.probe.label,
         evidence_bits=sighting.evidence_bits,
@@ -68,6 +72,16 @@ def _of_tally(evidence: Evidence, tally: FragmentTally) -> Finding:
         probe_label=evidence.probe.label,
         evidence_bits=tally.evidence_bits,
     )
+
+
+def _what(sighting: Sighting) -> str:
+    return "the phrase to recall of" if sighting.tier is Tier.PHRASE else "text of"
+
+
+def _windows(sighting: Sighting) -> str:
+    if sighting.tier is Tier.PHRASE:
+        return ""
+    return f": {sighting.windows} decoded windows{_blocks(sighting)}"
 
 
 def _whose(evidence: Evidence, tenant_number: int) -> str:

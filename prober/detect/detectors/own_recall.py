@@ -1,5 +1,6 @@
 """Does the answer know what only the end of its own prompt could tell it?"""
 
+from prober.detect.charts import HEADLESS
 from prober.detect.recall import RECALL_CUSUM, is_decisive_missed, is_fair, recall_trial
 from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
@@ -16,16 +17,19 @@ def detect_own_recall(evidence: Evidence) -> tuple[Finding, ...]:
     Honest LLMs miss now and then. Once the LLM has passed its positive control, misses are judged together: a run of
     them crosses the CUSUM (SUSPECT), until then they are what honest LLMs do (CLEAN), but for prompts that need not
     have been served: there one miss is left to the ladder (INCONCLUSIVE). So is knowing the END alone, the face of a
-    prompt cut at its head. Before the control is passed, a miss tells
-    nothing: INCONCLUSIVE, or silence on calibration probes, which are the control. Nothing is said of answers that are
-    no fair trial.
+    prompt cut at its head; a run of that is SUSPECT too, of an LLM that had known whole prompts. Before the control is
+    passed, a miss tells nothing: INCONCLUSIVE, or silence on calibration probes, which are the control. Nothing is said
+    of answers that are no fair trial.
     """
     if not is_fair(evidence):
         return ()
     if not is_decisive_missed(evidence) and not _is_only_end_found(evidence):
         return (_finding(evidence, Outcome.CLEAN, Reason.RECALL_OK, f"The answer recalls its own {_found(evidence)}."),)
     missed = ", ".join(position.value for position in evidence.reading.recall.missed)
-    if evidence.reading.is_refusal_like:
+    if HEADLESS.alarms(evidence):
+        message = f"Answers keep knowing the end of their own prompts alone; this one misses needles at: {missed}."
+        return (_finding(evidence, Outcome.SUSPECT, Reason.RECALL_COLLAPSED, message),)
+    if evidence.reading.is_refusal_like and not _is_only_end_found(evidence):
         message = f"The answer reads like a refusal by the LLM and holds no needle at: {missed}."
         return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.REFUSED_BY_LLM, message),)
     return _judge_miss(evidence, missed)

@@ -1,7 +1,9 @@
 """Did the first token come sooner than any honest prefill of the prompt could be done?"""
 
+from prober.detect.cache_trial import is_of_primed_text
 from prober.detect.counts import credible_cached_tokens, prefilled_tokens
-from prober.domain.evidence import Answer, Evidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
 from prober.stats.prefill import Floor, floor_for
@@ -17,7 +19,8 @@ def detect_prefill_floor(evidence: Evidence) -> tuple[Finding, ...]:
 
     One too-fast answer warns (SUSPECT); a second one in a row, on another fresh prompt, is a VIOLATION. It must have
     been asked for after the first had ended: what is in flight together shares the moment's luck. Nothing is said where
-    no floor stands, of resent text (which may be cached by right), or of an answer from elsewhere.
+    no floor stands, of text sent before (which may be cached by right), of a request broken on purpose, or of an answer
+    from elsewhere.
     """
     timeline = evidence.observation.timeline
     floor = _floor(evidence)
@@ -39,8 +42,9 @@ def detect_prefill_floor(evidence: Evidence) -> tuple[Finding, ...]:
 
 def _floor(evidence: Evidence) -> Floor | None:
     tokens = prefilled_tokens(evidence)
-    is_resent = evidence.probe.prompt.rewrite_of is not None
-    if tokens is None or is_resent or not evidence.observation.is_stream or evidence.answer is Answer.REROUTED:
+    is_elsewhere = evidence.answer is Answer.REROUTED or not evidence.observation.is_stream
+    is_broken = evidence.probe.options.malformation is not None
+    if tokens is None or is_elsewhere or is_broken or is_of_primed_text(evidence):
         return None
     if (credible_cached_tokens(evidence.observation.usage) or 0) >= _CACHED_SHARE * tokens:
         return None

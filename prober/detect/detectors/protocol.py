@@ -1,13 +1,18 @@
 """Success on the wire that was none: empty answers, error frames under status 200, broken streams, another LLM."""
 
 from prober.detect.counts import is_truncated
-from prober.domain.evidence import Answer, Evidence
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import RefusalReason
+from prober.domain.options import Malformation
 from prober.domain.outcome import Outcome
 from prober.domain.target import OverlongContract
 
 _NAME = "protocol"
+
+_OUTPUT_LIMITS = frozenset({Malformation.NEGATIVE_MAX_TOKENS, Malformation.OUTPUT_BEYOND_CONTEXT})
+"""A server that clamps such a limit to nothing ends at once, honestly."""
 
 
 def detect_protocol(evidence: Evidence) -> tuple[Finding, ...]:
@@ -28,7 +33,8 @@ def _empty_answer(evidence: Evidence) -> tuple[Finding, ...]:
     is_known_truncation = evidence.target.overlong is OverlongContract.TRUNCATE and is_truncated(
         evidence.target, evidence.prompt, observation.usage
     )
-    is_lie = observation.finish_reason == "length" and not is_known_truncation
+    is_clamped = evidence.probe.options.malformation in _OUTPUT_LIMITS
+    is_lie = observation.finish_reason == "length" and not is_known_truncation and not is_clamped
     return (
         _finding(
             evidence,

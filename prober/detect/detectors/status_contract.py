@@ -1,7 +1,9 @@
 """Was the prompt served or refused as its length and the target's contract ask?"""
 
 from prober.detect.counts import certain_tokens, is_as_planned, is_truncated
-from prober.domain.evidence import Answer, Evidence
+from prober.detect.reasoning import is_cut_on_purpose
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import FailureKind
 from prober.domain.outcome import Outcome
@@ -28,14 +30,18 @@ _SILENT = {
 
 
 def detect_status_contract(evidence: Evidence) -> tuple[Finding, ...]:
-    """Return exactly one finding, whatever came back.
+    """Return exactly one finding, whatever came back; none where a request broken on purpose was served or refused.
 
     "400 expected" is a set: a rejection for length counts in whatever shape it came; a refusal for another reason,
-    a time-out or a server error counts as neither rejection nor service.
+    a time-out or a server error counts as neither rejection nor service. Of broken requests `malformed_request` says
+    whether they were refused as due.
     """
     if evidence.observation.failure is FailureKind.INTERNAL:
         message = "Sending failed by a fault of the prober itself."
         return (_finding(evidence, Outcome.INCONCLUSIVE, Reason.INTERNAL_ERROR, message),)
+    is_broken = evidence.probe.options.malformation is not None
+    if is_broken and (evidence.answer.is_rejected or evidence.answer.is_served):
+        return ()
     if evidence.answer.is_rejected:
         return (_rejected(evidence),)
     if evidence.answer in {Answer.SERVED_FULL, Answer.TRUNCATED, Answer.STARVED}:
@@ -65,9 +71,16 @@ def _served(evidence: Evidence) -> Finding:
         message = f"{_size(evidence)} were answered in full where a refusal was due."
         return _finding(evidence, Outcome.SUSPECT, Reason.SERVED_OVER_LIMIT, message)
     if evidence.answer is Answer.STARVED:
-        message = f"{_size(evidence)} were served, but the LLM used up its output on reasoning."
-        return _finding(evidence, Outcome.INCONCLUSIVE, Reason.STARVED, message)
+        return _starved(evidence)
     return _finding(evidence, Outcome.CLEAN, Reason.SERVED, f"{_size(evidence)} were served.")
+
+
+def _starved(evidence: Evidence) -> Finding:
+    if is_cut_on_purpose(evidence.probe):
+        message = f"{_size(evidence)} were served, and the answer cut in its reasoning as planned."
+        return _finding(evidence, Outcome.INCONCLUSIVE, Reason.ABANDONED, message)
+    message = f"{_size(evidence)} were served, but the LLM used up its output on reasoning."
+    return _finding(evidence, Outcome.INCONCLUSIVE, Reason.STARVED, message)
 
 
 def _is_truncation_unseen(evidence: Evidence) -> bool:

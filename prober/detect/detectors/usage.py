@@ -1,7 +1,9 @@
 """Do the reported token counts fit what was sent?"""
 
-from prober.detect.counts import credible_cached_tokens, is_as_planned, is_truncated
-from prober.domain.evidence import Answer, Evidence
+from prober.detect.cache_trial import is_of_primed_text
+from prober.detect.counts import LEARNING_PROBES, credible_cached_tokens, is_as_planned, is_truncated
+from prober.domain.answer import Answer
+from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
 
@@ -10,13 +12,13 @@ _NAME = "usage"
 CACHED_STEP_TOKENS = 128
 """Cache hits are counted in blocks of at most this many tokens; a rise by one block or more is a change."""
 
-_LEARNING_PROBES = 3
-"""Probes without any cached count after which the endpoint is taken to leave out zeros, as SGLang does."""
-
 
 def detect_usage(evidence: Evidence) -> tuple[Finding, ...]:
-    """Judge prompt and cached token counts of served answers. Truncation is the status contract's business."""
-    if not evidence.answer.is_served or evidence.answer is Answer.REROUTED:
+    """Judge prompt and cached token counts of served answers. Truncation is the status contract's business.
+
+    A request broken on purpose has no count to expect; text sent before may be cached by right.
+    """
+    if not evidence.answer.is_served or evidence.answer is Answer.REROUTED or evidence.probe.options.malformation:
         return ()
     return _prompt_tokens(evidence) + _cached_tokens(evidence)
 
@@ -37,9 +39,9 @@ def _cached_tokens(evidence: Evidence) -> tuple[Finding, ...]:
     """Alert on a change of the endpoint's own habit only: healthy endpoints report all kinds of nonsense."""
     cached = credible_cached_tokens(evidence.observation.usage)
     baseline = evidence.history.cached_tokens_baseline
-    if baseline is None and evidence.history.probes >= _LEARNING_PROBES:
+    if baseline is None and evidence.history.probes >= LEARNING_PROBES:
         baseline = 0
-    if cached is None or baseline is None or evidence.probe.prompt.rewrite_of is not None:
+    if cached is None or baseline is None or is_of_primed_text(evidence):
         return ()
     if cached < baseline + CACHED_STEP_TOKENS:
         return ()

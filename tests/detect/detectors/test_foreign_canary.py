@@ -3,8 +3,8 @@
 import pytest
 
 from prober.detect.detectors.foreign_canary import detect_foreign_canary
+from prober.domain.answer import Answer
 from prober.domain.canary import Canary
-from prober.domain.evidence import Answer
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.domain.reading import FragmentTally, Sighting, Tier
@@ -39,9 +39,9 @@ def test_windows_page_by_their_certainty(
 
 
 @pytest.mark.parametrize(
-    ("bits", "outcome"), [(9.9, None), (10.0, SUSPECT), (24.9, SUSPECT), (25.0, VIOLATION), (60.0, VIOLATION)]
+    ("bits", "outcome"), [(15.9, None), (16.0, SUSPECT), (24.9, SUSPECT), (25.0, VIOLATION), (60.0, VIOLATION)]
 )
-def test_fragments_warn_from_ten_bits_and_page_from_twentyfive_unconfirmed(bits: float, outcome: Outcome):
+def test_fragments_warn_from_sixteen_bits_and_page_from_twentyfive_unconfirmed(bits: float, outcome: Outcome):
     """Accumulated fragments are not confirmed by themselves."""
     found = findings(fragments=(a_tally(bits), a_tally(3.0, tenant_number=3, canary=None)))
     assert [finding.outcome for finding in found] == ([outcome] if outcome else [])
@@ -81,7 +81,7 @@ def test_text_of_the_same_tenants_other_prompt_is_foreign_and_said_to_be_its_own
 
 def test_fragments_of_an_accused_tenant_are_not_reported_twice():
     """Windows explain the fragments of their tenant; a suspicion does not, nor do windows of another tenant."""
-    tallies = (a_tally(30.0), a_tally(12.0, tenant_number=3, canary=None))
+    tallies = (a_tally(30.0), a_tally(18.0, tenant_number=3, canary=None))
     assert [f.reason for f in findings(a_sighting(), fragments=tallies)] == [
         Reason.FOREIGN_CANARY,
         Reason.FOREIGN_FRAGMENTS,
@@ -105,3 +105,15 @@ def test_the_own_text_says_nothing():
     """Own echoes are a positive control, and silence is no clean bill."""
     reading = a_reading(own=(a_sighting(canary=a_prompt().canary),))
     assert detect_foreign_canary(an_evidence(reading=reading)) == ()
+
+
+@pytest.mark.parametrize(("bits", "outcome"), [(53.0, VIOLATION), (25.0, VIOLATION), (24.9, SUSPECT)])
+def test_a_phrase_of_another_prompt_pages_by_its_certainty(bits: float, outcome: Outcome):
+    """Six words are 66 bits, less the live prompts that they may fit; three words among thousands only warn."""
+    phrase = a_sighting(tier=Tier.PHRASE, windows=1, evidence_bits=bits, first_block=None, last_block=None)
+
+    (finding,) = findings(phrase)
+
+    assert (finding.reason, finding.outcome) == (Reason.FOREIGN_CANARY, outcome)
+    assert finding.is_confirmed is (outcome is VIOLATION)
+    assert f"the phrase to recall of canary {DONOR}, another tenant (number 2)" in finding.message

@@ -4,7 +4,8 @@ import pytest
 
 from prober.detect.detectors.own_recall import detect_own_recall
 from prober.detect.recall import RECALL_CUSUM
-from prober.domain.evidence import Answer, History
+from prober.domain.answer import Answer
+from prober.domain.evidence import History
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation, Role
@@ -118,3 +119,28 @@ def test_an_answer_that_the_window_cut_short_is_no_trial(reported: int, *, is_ju
     )
 
     assert bool(found) is is_judged
+
+
+ONLY_END = Recall(asked=(HEAD, MIDDLE, END), found=(END,))
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize(
+    ("whole", "score", "outcome", "reason"),
+    [
+        (5, 8.0, Outcome.SUSPECT, Reason.RECALL_COLLAPSED),
+        (5, 0.0, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
+        (4, 8.0, Outcome.INCONCLUSIVE, Reason.RECALL_MISSED),
+    ],
+)
+def test_knowing_the_end_alone_again_and_again_is_a_collapse(
+    whole: int, score: float, outcome: Outcome, reason: Reason, *, refuses: bool
+):
+    """The face of a prompt cut at its head, of an LLM that had known whole ones; "I cannot find" is no refusal then."""
+    history = History(is_recall_proven=True, whole_recalls=whole, scores={"headless": score})
+
+    (finding,) = detect_own_recall(
+        an_evidence(reading=a_reading(recall=ONLY_END, is_refusal_like=refuses), history=history)
+    )
+
+    assert (finding.outcome, finding.reason) == (outcome, reason)

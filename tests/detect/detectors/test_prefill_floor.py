@@ -5,13 +5,15 @@ import datetime as dt
 import pytest
 
 from prober.detect.detectors.prefill_floor import detect_prefill_floor
-from prober.domain.evidence import Answer, History
+from prober.domain.answer import Answer
+from prober.domain.evidence import History
 from prober.domain.finding import Reason
 from prober.domain.observation import Timeline, Usage
+from prober.domain.options import Malformation, RequestOptions
 from prober.domain.outcome import Outcome
-from prober.domain.probe import PromptSpec
+from prober.domain.probe import PromptSpec, SharedText
 from prober.domain.target import OverlongContract, PhysicalBound
-from tests.support.evidence import LIMIT, NOON, OVER, a_probe, a_target, an_observation, over_limit
+from tests.support.evidence import DONOR, LIMIT, NOON, OVER, a_probe, a_target, an_observation, over_limit
 
 ANCHORS = {200_000: (20.0, 21.0, 22.0)}
 FLOOR = 28.0
@@ -97,12 +99,14 @@ def test_a_late_event_loop_proves_nothing_unless_it_could_not_matter(
         {"seconds": 1.0, "anchors": {OVER: (20.0, 21.0, 22.0)}},
         {"seconds": 1.0, "answer": Answer.REROUTED},
         {"seconds": 1.0, "probe": a_probe(prompt=PromptSpec(tokens=OVER, rewrite_of=over_limit().prompt.canary))},
+        {"seconds": 1.0, "probe": a_probe(prompt=PromptSpec(tokens=OVER, shared=SharedText(source=DONOR, lines=9)))},
+        {"seconds": 1.0, "probe": a_probe(options=RequestOptions(malformation=Malformation.UNKNOWN_ROLE))},
         {"seconds": 1.0, "usage": Usage(prompt_tokens=OVER, cached_tokens=7_000)},
         {"seconds": 1.0, "planned": None, "usage": Usage()},
     ],
 )
 def test_where_no_floor_stands_nothing_is_said(case: dict[str, object]):
-    """No token, no stream, no anchors, other places, resent text, cache hits, unknown sizes."""
+    """No token, no stream, no anchors, other places, primed text, broken requests, cache hits, unknown sizes."""
     assert judge(**case) == ()
 
 

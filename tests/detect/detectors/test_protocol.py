@@ -3,12 +3,14 @@
 import pytest
 
 from prober.detect.detectors.protocol import detect_protocol
-from prober.domain.evidence import Answer, History
+from prober.domain.answer import Answer
+from prober.domain.evidence import History
 from prober.domain.finding import Reason
 from prober.domain.observation import Refusal, RefusalReason, Usage
+from prober.domain.options import Malformation, RequestOptions
 from prober.domain.outcome import Outcome
 from prober.domain.target import OverlongContract, Target
-from tests.support.evidence import LIMIT, OVER, a_target, an_evidence, an_observation
+from tests.support.evidence import LIMIT, OVER, a_probe, a_target, an_evidence, an_observation
 
 
 def judge(
@@ -112,3 +114,22 @@ def test_the_name_of_the_other_llm_stays_out_of_the_message():
     )
     (finding,) = detect_protocol(evidence)
     assert "secret-name" not in finding.message
+
+
+@pytest.mark.parametrize(
+    ("malformation", "outcome"),
+    [
+        (Malformation.NEGATIVE_MAX_TOKENS, Outcome.INCONCLUSIVE),
+        (Malformation.OUTPUT_BEYOND_CONTEXT, Outcome.INCONCLUSIVE),
+        (Malformation.BROKEN_SCHEMA, Outcome.SUSPECT),
+    ],
+)
+def test_a_limit_that_was_clamped_to_nothing_is_no_lie(malformation: Malformation, outcome: Outcome):
+    """We asked for it; an empty answer to another broken request is an error path written up as success."""
+    evidence = an_evidence(
+        answer=Answer.EMPTY,
+        probe=a_probe(options=RequestOptions(malformation=malformation)),
+        observation=an_observation(finish_reason="length"),
+    )
+
+    assert [finding.outcome for finding in detect_protocol(evidence)] == [outcome]

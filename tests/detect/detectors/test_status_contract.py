@@ -3,13 +3,14 @@
 import pytest
 
 from prober.detect.detectors.status_contract import detect_status_contract
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.finding import Reason
-from prober.domain.observation import FailureKind, Refusal, RefusalReason, Usage
+from prober.domain.observation import FailureKind, Observation, Refusal, RefusalReason, Usage
+from prober.domain.options import Malformation, RequestOptions
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation
 from prober.domain.target import OverlongContract
-from tests.support.evidence import CONTEXT, LIMIT, OVER, a_probe, a_prompt, a_target, an_evidence, an_observation
+from tests.support.evidence import CONTEXT, LIMIT, NOON, OVER, a_probe, a_prompt, a_target, an_evidence, an_observation
 
 CLEAN, INCONCLUSIVE, SUSPECT, VIOLATION = Outcome
 SERVE, REJECT, EITHER = Expectation
@@ -187,3 +188,35 @@ def test_a_calibration_prompt_of_unknown_size_is_judged_as_well():
     refused = judge(Answer.REJECTED_OK, SERVE, KEEP, prompt=prompt, observation=refusal)
     assert (served.outcome, refused.outcome) == (CLEAN, INCONCLUSIVE)
     assert "unknown number" in served.message
+
+
+@pytest.mark.parametrize("answer", Answer)
+def test_broken_requests_that_were_served_or_refused_are_judged_elsewhere(answer: Answer):
+    """Their length says nothing; what is neither is named here as ever."""
+    probe = a_probe(expectation=Expectation.REJECT, options=RequestOptions(malformation=Malformation.BROKEN_JSON))
+
+    found = detect_status_contract(an_evidence(probe=probe, answer=answer))
+
+    assert len(found) == (0 if answer.is_served or answer.is_rejected else 1)
+    assert all(finding.outcome is Outcome.INCONCLUSIVE for finding in found)
+
+
+def test_our_own_words_on_a_failure_are_passed_on():
+    """They say what mends it; where there are none, the status is told."""
+    refused = Observation(sent_at=NOON, failure=FailureKind.CONNECT, failure_detail="connection refused")
+    failed = Observation(sent_at=NOON, status=502)
+
+    (unreachable,) = detect_status_contract(an_evidence(answer=Answer.UNREACHABLE, observation=refused))
+    (broken,) = detect_status_contract(an_evidence(answer=Answer.SERVER_ERROR, observation=failed))
+
+    assert "(connection refused)" in unreachable.message
+    assert "(HTTP 502)" in broken.message
+
+
+@pytest.mark.parametrize(("budget", "reason"), [(13, Reason.ABANDONED), (4, Reason.STARVED), (None, Reason.STARVED)])
+def test_an_answer_that_we_cut_in_its_reasoning_is_no_starved_one(budget: int | None, reason: Reason):
+    """It weighs as little as a hang-up of ours, and counts as clean no more than that does."""
+    probe = a_probe(max_output_tokens=4, options=RequestOptions(reasoning_budget=budget))
+    (finding,) = detect_status_contract(an_evidence(probe=probe, answer=Answer.STARVED))
+
+    assert (finding.outcome, finding.reason) == (INCONCLUSIVE, reason)

@@ -3,11 +3,13 @@
 import pytest
 
 from prober.detect.detectors.usage import detect_usage
-from prober.domain.evidence import Answer, History
+from prober.domain.answer import Answer
+from prober.domain.evidence import History
 from prober.domain.finding import Reason
 from prober.domain.observation import Usage
+from prober.domain.options import Malformation, RequestOptions
 from prober.domain.outcome import Outcome
-from prober.domain.probe import PromptSpec
+from prober.domain.probe import PromptSpec, SharedText
 from tests.support.evidence import DONOR, LIMIT, OVER, a_probe, an_evidence, an_observation
 
 
@@ -79,3 +81,16 @@ def test_resent_text_may_be_cached():
     """A prompt rewritten for exact targeting shares its start with one sent before."""
     probe = a_probe(prompt=PromptSpec(tokens=OVER, rewrite_of=DONOR))
     assert len(judge(OVER, 600_000, probe=probe, history=History(cached_tokens_baseline=0))) == 1
+
+
+def test_primed_text_may_be_cached():
+    """What another prompt put into the cache on purpose is the cache test's business; whose own it is, it is fresh."""
+    history = History(cached_tokens_baseline=0)
+    for source, findings in ((DONOR, 1), (None, 2)):
+        probe = a_probe(prompt=PromptSpec(tokens=OVER, shared=SharedText(source=source, lines=50)))
+        assert len(judge(OVER, 600_000, probe=probe, history=history)) == findings
+
+
+def test_a_request_broken_on_purpose_has_no_count_to_expect():
+    """Its messages may be missing."""
+    assert judge(1, probe=a_probe(options=RequestOptions(malformation=Malformation.NO_MESSAGES))) == ()

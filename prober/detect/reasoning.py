@@ -1,0 +1,65 @@
+"""Where reasoning stops: at the LLM's own end, or where another request's budget would end it."""
+
+from typing import Final
+
+from prober.detect.recall import is_free
+from prober.domain.evidence import Evidence
+from prober.domain.mark import AnswerMark
+from prober.domain.probe import Probe
+
+NEIGHBOURS: Final = 32
+"""Latest answers among which one with a budget may have shared a batch."""
+
+LEAST_REFERENCES: Final = 6
+"""Undisturbed answers of this run whose reasoning was counted."""
+
+FAR_LONGER: Final = 2
+"""The shortest undisturbed reasoning is at least so many times as long as a budget that could be told from it."""
+
+MARKS_OF_THE_END: Final = 4
+"""Tokens by which servers count more or fewer than the budget: marks of the reasoning's beginning and end."""
+
+
+def is_cut_on_purpose(probe: Probe) -> bool:
+    """The whole output is less than the reasoning that was allowed for: no answer was to come."""
+    budget = probe.options.reasoning_budget
+    return budget is not None and probe.max_output_tokens < budget
+
+
+def stop_of_neighbours(evidence: Evidence) -> int | None:
+    """Reasoning tokens that usage reports where the budget of the latest budgeted neighbour ends a reasoning.
+
+    None: no neighbour had a budget, none was seen to keep to it, or undisturbed answers of the run reason no longer.
+    """
+    latest = zip(reversed(evidence.history.marks), range(NEIGHBOURS), strict=False)
+    budgets = (mark.options.reasoning_budget for mark, _ in latest)
+    budget = next((budget for budget in budgets if budget is not None), None)
+    if budget is None:
+        return None
+    alone = [
+        (mark.options.reasoning_budget, mark.reasoning_tokens)
+        for mark in reversed(evidence.history.references)
+        if mark.reasoning_tokens is not None and _is_of_like(mark, evidence)
+    ]
+    stop = next((count for bound, count in alone if bound == budget and abs(count - budget) <= MARKS_OF_THE_END), None)
+    free = [count for bound, count in alone if bound is None]
+    if stop is None or len(free) < LEAST_REFERENCES or min(free) < FAR_LONGER * stop:
+        return None
+    return stop
+
+
+def is_cut_short(evidence: Evidence) -> bool | None:
+    """Whether a free answer's reasoning stops at exactly a neighbour's budget; None: that cannot be told.
+
+    It cannot where usage gives no reasoning tokens: the text of the reasoning has another length at each count.
+    """
+    count = evidence.observation.usage.reasoning_tokens
+    if count is None or not evidence.answer.is_served or not is_free(evidence.probe):
+        return None
+    stop = stop_of_neighbours(evidence)
+    return None if stop is None else count == stop
+
+
+def _is_of_like(mark: AnswerMark, evidence: Evidence) -> bool:
+    """An answer to the same kind of questions: another scenario's may be longer."""
+    return mark.scenario == evidence.probe.scenario and mark.answer.is_served
