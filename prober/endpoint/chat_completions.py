@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Mapping
 
 from prober.domain.observation import Refusal
+from prober.domain.options import PLAIN, RequestOptions
 from prober.endpoint.frame import Frame
 from prober.endpoint.openai_shape import chat_request, stream_frame, whole_answer
 from prober.endpoint.refusals import classify
+from prober.endpoint.request_options import option_fields
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,7 @@ class ChatCompletions:
         temperature: float,
         stream: bool,
         extra: Mapping[str, object],
+        options: RequestOptions = PLAIN,
     ) -> bytes:
         """Encode a request; a stream asks for its usage."""
         fields = {
@@ -40,7 +43,15 @@ class ChatCompletions:
             "temperature": temperature,
             "stream_options": {"include_usage": True} if stream else None,
         }
-        return chat_request(fields, prompt_text, max_output_tokens=max_output_tokens, stream=stream, extra=extra)
+        return chat_request(
+            fields,
+            prompt_text,
+            max_output_tokens=max_output_tokens,
+            stream=stream,
+            extra=extra,
+            wished=option_fields(options),
+            malformation=options.malformation,
+        )
 
     def frame(self, data: bytes, event: str) -> Frame:
         """Decode one server-sent event's data."""

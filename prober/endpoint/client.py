@@ -1,44 +1,32 @@
 """Sends probes over HTTP: the runner's Endpoint port."""
 
 import asyncio
-import dataclasses
 import uuid
 from collections.abc import Callable, Mapping
 
 import httpx
 
 from prober.domain.errors import ConfigError, ProberError
-from prober.domain.observation import FailureKind, Observation, Refusal, Usage
+from prober.domain.observation import FailureKind, Observation
 from prober.domain.probe import ConnectionPolicy, Probe
 from prober.domain.prompt import Prompt
 from prober.domain.target import Target
-from prober.endpoint.collector import Shape
 from prober.endpoint.connection import Connections, Lease
 from prober.endpoint.dialects.dialect import Dialect
 from prober.endpoint.exchange import Bounds, Exchange
 from prober.endpoint.json_string import SLICE_CHARACTERS
-from prober.endpoint.labels import Blinds, label
+from prober.endpoint.labels import Blinds
 from prober.endpoint.lag import LagSampler
+from prober.endpoint.observing import observed
 from prober.endpoint.pacing import TenantPacing
+from prober.endpoint.request_headers import request_headers
 from prober.endpoint.settings import ConnectionSettings, check_header
 from prober.endpoint.timing import Stopwatch
+from prober.endpoint.token_pacing import TokenPaces, Toll
+from prober.runner.book import reckon
 from prober.runner.ports import Clock
 
-_EVIDENCE_HEADERS = frozenset(
-    {
-        "cf-aig-cache-status",
-        "cf-aig-log-id",
-        "cf-ray",
-        "content-type",
-        "openai-processing-ms",
-        "request-id",
-        "retry-after",
-        "server",
-        "x-request-id",
-    }
-)
-_EVIDENCE_PREFIX = "x-litellm-"
-_EVIDENCE_HEADER_COUNT = 40
+_NEVER_SENT = frozenset({FailureKind.CONNECT, FailureKind.DNS, FailureKind.TLS, FailureKind.PROXY})
 
 
 def _random_request_id() -> str:
@@ -49,10 +37,11 @@ class HttpEndpoint:
     """One target over HTTP/1.1. Satisfies `runner.ports.Endpoint`.
 
     `credentials` maps tenant names to secrets; an empty secret sends no credential header, a missing one is our own
-    fault (INTERNAL). Raises ConfigError for settings or secrets that cannot be sent.
+    fault (INTERNAL). `urls` replaces the settings' address for tenants whose account stands in it; `paces` outlives
+    this endpoint. Raises ConfigError for settings or secrets that cannot be sent.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that makes one target's sender, by name
         self,
         *,
         target: Target,
@@ -61,6 +50,8 @@ class HttpEndpoint:
         clock: Clock,
         dialect: Dialect,
         request_ids: Callable[[], str] = _random_request_id,
+        urls: Mapping[str, str] | None = None,
+        paces: TokenPaces | None = None,
     ) -> None:
         for secret in credentials.values():
             check_header(settings.credential_header, secret)
@@ -70,7 +61,9 @@ class HttpEndpoint:
         self._clock = clock
         self._dialect = dialect
         self._request_ids = request_ids
-        self._url = httpx.URL(settings.base_url.rstrip("/") + dialect.path(target.model))
+        self._url = self._url_under(settings.base_url)
+        self._urls = {tenant: self._url_under(url) for tenant, url in (urls or {}).items()}
+        self._paces = paces or TokenPaces(tokens_per_minute=None, tenant_tokens_per_minute=None, clock=clock)
         self._connections = Connections(settings)
         self._pacing: dict[str, TenantPacing] = {}
         self._lag = LagSampler(clock)
@@ -90,10 +83,19 @@ class HttpEndpoint:
             pacing = self._pacing_of(probe.tenant.name)
             async with pacing.place() as place_wait:
                 body = await self._encoded(probe, prompt)
-                start_wait = await pacing.start()
-                return await self._send_now(probe, body, throttle_wait=place_wait + start_wait)
+                tokens = reckon(prompt.planned_tokens, prompt.filler_words, probe.max_output_tokens).tokens
+                toll = await self._paces.pay(probe.tenant.name, tokens)
+                start_wait = await _started(pacing, toll)
+                waited = place_wait + toll.waited + start_wait
+                observation = await self._send_now(probe, body, throttle_wait=waited)
+                if observation.refusal is not None or observation.failure in _NEVER_SENT:
+                    toll.refund()
+                return observation
         except Exception as error:  # noqa: BLE001 - the boundary: an endpoint never raises
             return _internal(self._clock, error)
+
+    def _url_under(self, address: str) -> httpx.URL:
+        return httpx.URL(address.rstrip("/") + self._dialect.path(self._target.model))
 
     async def close(self) -> None:
         """Close the kept-alive connections."""
@@ -126,15 +128,24 @@ class HttpEndpoint:
             temperature=self._target.temperature,
             stream=probe.stream,
             extra=self._settings.extra_body,
+            options=probe.options,
         )
 
     async def _send_now(self, probe: Probe, body: bytes, *, throttle_wait: float) -> Observation:
-        request_id = self._request_ids()
-        headers = self._headers(probe, request_id)
+        options = probe.options
+        request_id = self._request_ids() if options.request_id is None else options.request_id
+        headers = request_headers(
+            self._settings,
+            options,
+            secret=self._secret_of(probe.tenant.name),
+            request_id=request_id,
+            stream=probe.stream,
+        )
         is_shared = probe.connection is ConnectionPolicy.SHARED
         loan = self._connections.shared(probe.tenant.name) if is_shared else self._connections.fresh()
         async with loan as lease:
-            request = lease.client.build_request("POST", self._url, content=body, headers=headers)
+            url = self._urls.get(probe.tenant.name, self._url)
+            request = lease.client.build_request("POST", url, content=body, headers=headers)
             stopwatch = Stopwatch(self._clock)
             is_proxied = self._settings.proxy is not None
             exchange = Exchange(self._dialect, stopwatch, self._bounds, probe.disconnect, is_proxied=is_proxied)
@@ -142,48 +153,22 @@ class HttpEndpoint:
             with self._lag.watch() as lag:
                 await _run(exchange, lease, request)
         timeline = stopwatch.timeline(throttle_wait=throttle_wait, loop_lag_seconds=lag.worst)
-        answer = exchange.answer
-        return Observation(
-            sent_at=sent_at,
-            request_id=request_id,
-            status=exchange.status,
-            failure=exchange.failure,
-            failure_detail=exchange.failure_detail,
-            refusal=self._blinded(exchange.refusal),
-            text="" if answer is None else answer.text,
-            reasoning="" if answer is None else answer.reasoning,
-            other_text=exchange.other_text,
-            finish_reason=None if answer is None else self._blinds.over_any(answer.finish_reason),
-            usage=Usage() if answer is None else answer.usage,
-            timeline=timeline,
-            response_id=None if answer is None else self._blinds.over_any(answer.response_id),
-            model_reported=None if answer is None else self._blinds.over_any(answer.model),
-            evidence_headers=_evidence(exchange.headers, self._blinds),
-            is_stream=answer is not None and answer.shape is Shape.STREAM,
-            is_terminated=answer is not None and answer.is_terminated,
-            token_frames=0 if answer is None else answer.token_frames,
-            bad_frames=0 if answer is None else answer.bad_frames,
-            bytes_received=exchange.bytes_received,
-        )
+        return observed(exchange, self._blinds, sent_at=sent_at, request_id=request_id, timeline=timeline)
 
-    def _blinded(self, refusal: Refusal | None) -> Refusal | None:
-        return None if refusal is None else dataclasses.replace(refusal, code=self._blinds.over(refusal.code))
-
-    def _headers(self, probe: Probe, request_id: str) -> dict[str, str]:
-        headers = {
-            **self._settings.extra_headers,
-            "Accept": "text/event-stream" if probe.stream else "application/json",
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "User-Agent": self._settings.user_agent,
-            "X-Request-Id": request_id,
-        }
-        secret = self._credentials.get(probe.tenant.name)
+    def _secret_of(self, tenant: str) -> str:
+        secret = self._credentials.get(tenant)
         if secret is None:
             raise ConfigError("the tenant has no credential")
-        if secret:
-            headers[self._settings.credential_header] = f"{self._settings.credential_scheme} {secret}".strip()
-        return headers
+        return secret
+
+
+async def _started(pacing: TenantPacing, toll: Toll) -> float:
+    """Wait for the start; who gives up meanwhile has used nothing."""
+    try:
+        return await pacing.start()
+    except BaseException:
+        toll.refund()
+        raise
 
 
 async def _run(exchange: Exchange, lease: Lease, request: httpx.Request) -> None:
@@ -197,18 +182,3 @@ def _internal(clock: Clock, error: Exception) -> Observation:
     # Our own messages hold no secret; the text of a foreign exception may quote a header.
     detail = str(error) if isinstance(error, ProberError) else type(error).__name__
     return Observation(sent_at=clock.now(), failure=FailureKind.INTERNAL, failure_detail=detail)
-
-
-def _evidence(headers: Mapping[str, str], blinds: Blinds) -> dict[str, str]:
-    """Allow-listed headers, their values as labels."""
-    allowed = (
-        (blinds.over(label(name)), blinds.over(label(_first_part(value))))
-        for name, value in headers.items()
-        if value.strip() and (name in _EVIDENCE_HEADERS or name.startswith(_EVIDENCE_PREFIX))
-    )
-    return {name: value for (name, value), _ in zip(allowed, range(_EVIDENCE_HEADER_COUNT), strict=False)}
-
-
-def _first_part(value: str) -> str:
-    """A value without its parameters: `text/event-stream; charset=utf-8`."""
-    return value.split(";", 1)[0].strip()

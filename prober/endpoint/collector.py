@@ -34,12 +34,17 @@ class AnswerCollector:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._other: list[str] = []
+        self._sampled: list[bytes] = []
+        self._ids: set[str] = set()
+        self._is_content_only = True
         self.shape = Shape.UNKNOWN
         self.usage = Usage()
         self.refusal: Refusal | None = None
         self.finish_reason: str | None = None
         self.response_id: str | None = None
         self.model: str | None = None
+        self.system_fingerprint: str | None = None
+        self.finish_marks = 0
         self.token_frames = 0
         self.bad_frames = 0
         self.is_done = False
@@ -55,6 +60,22 @@ class AnswerCollector:
     def reasoning(self) -> str:
         """Reasoning so far."""
         return "".join(self._reasoning)
+
+    @property
+    def response_ids(self) -> int:
+        """Different ids of the answer so far."""
+        return len(self._ids)
+
+    @property
+    def logprobs_agree(self) -> bool | None:
+        """Whether the tokens whose log probabilities came so far are the content, to the character.
+
+        None where none came, or where the answer has other text too: how that is marked off from the content is the
+        server's own affair.
+        """
+        if not (self._sampled and self._is_content_only):
+            return None
+        return as_read(b"".join(self._sampled)) == self.text
 
     @property
     def other_text(self) -> str:
@@ -109,6 +130,9 @@ class AnswerCollector:
             self._stopwatch.token(self._body_at)
         self._text.append(frame.content)
         self._reasoning.append(frame.reasoning)
+        if frame.sampled is not None:
+            self._sampled.append(frame.sampled)
+        self._is_content_only = self._is_content_only and not frame.reasoning and not frame.tool
         self._take_facts(frame)
 
     def _take_facts(self, frame: Frame) -> None:
@@ -118,8 +142,12 @@ class AnswerCollector:
             is_in_stream = frame.refusal.in_stream or self.shape is Shape.STREAM
             self.refusal = dataclasses.replace(frame.refusal, in_stream=is_in_stream)
         self.finish_reason = frame.finish_reason or self.finish_reason
+        self.finish_marks += frame.finish_reason is not None
+        if frame.response_id is not None:
+            self._ids.add(frame.response_id)
         self.response_id = self.response_id or frame.response_id
         self.model = self.model or frame.model
+        self.system_fingerprint = self.system_fingerprint or frame.system_fingerprint
         self.is_done = self.is_done or frame.is_done
         self.is_terminated = self.is_terminated or frame.is_done or frame.finish_reason is not None
 

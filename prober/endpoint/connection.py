@@ -1,4 +1,4 @@
-"""Clients: one per probe by default, one per tenant where a scenario wants a kept-alive connection."""
+"""Clients: one per probe by default, kept alive for a tenant's next probes where a scenario wants that."""
 
 import asyncio
 import contextlib
@@ -15,8 +15,9 @@ from prober.endpoint.network import SocketBackend
 from prober.endpoint.settings import ConnectionSettings
 
 SHARED_CONNECTIONS = 8
-"""Per tenant. The pool's cost grows with the square of its connections, and its queue loses cancelled requests
-(encode/httpcore issue #1093, PR #1035): with as many places as connections, nothing ever queues in it."""
+"""Per tenant, a client with one connection each. The cost of a pool grows with the square of its connections, it loses
+track of them under cancellation (encode/httpcore issue #1093, PR #1035), and closing it would cool down those that
+other probes have warmed up."""
 
 _KEEP_ALIVE_SECONDS = 60.0
 _NO_TIMEOUT = httpx.Timeout(None)
@@ -101,17 +102,16 @@ class Lease:
     def __init__(self, client: httpx.AsyncClient) -> None:
         self.client = client
         self.is_spoiled = False
-        """Set it when a request was not read to its end: a pool loses track of connections under cancellation."""
+        """Set it when a request was not read to its end: its connection cannot carry another one."""
 
 
 class _Lane:
-    """A shared client and who uses it."""
+    """One tenant's kept-alive clients."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self.client = client
+    def __init__(self) -> None:
         self.places = asyncio.Semaphore(SHARED_CONNECTIONS)
-        self.users = 0
-        self.is_retired = False
+        self.idle: list[httpx.AsyncClient] = []
+        self.is_closed = False
 
 
 class Connections:
@@ -126,7 +126,7 @@ class Connections:
     @contextlib.asynccontextmanager
     async def fresh(self) -> AsyncIterator[Lease]:
         """Lend a client of its own, with one connection that dies with it."""
-        client = self._client(connections=1)
+        client = self._client()
         try:
             yield Lease(client)
         finally:
@@ -134,55 +134,46 @@ class Connections:
 
     @contextlib.asynccontextmanager
     async def shared(self, tenant: str) -> AsyncIterator[Lease]:
-        """Lend the tenant's kept-alive client, on a connection nobody else is using.
+        """Lend one of the tenant's kept-alive clients that nobody else is using, the latest used first.
 
-        A lease that is spoiled, or ends by an exception, retires the client once its other users are done.
+        A lease that is spoiled, or ends by an exception, ends its client; the tenant's others stay warm.
         """
-        lane = self._lanes.get(tenant)
-        if lane is None:
-            lane = self._lanes[tenant] = _Lane(self._client(connections=SHARED_CONNECTIONS))
-        lease = Lease(lane.client)
-        lane.users += 1
-        try:
-            async with lane.places:
+        lane = self._lanes.setdefault(tenant, _Lane())
+        async with lane.places:
+            lease = Lease(lane.idle.pop() if lane.idle else self._client())
+            try:
                 yield lease
-        except BaseException:
-            lease.is_spoiled = True
-            raise
-        finally:
-            lane.users -= 1
-            if lease.is_spoiled:
-                self._retire(tenant, lane)
-            if lane.is_retired and not lane.users:
-                await lane.client.aclose()
-
-    def _retire(self, tenant: str, lane: _Lane) -> None:
-        lane.is_retired = True
-        if self._lanes.get(tenant) is lane:
-            del self._lanes[tenant]
+            except BaseException:
+                lease.is_spoiled = True
+                raise
+            finally:
+                if lease.is_spoiled or lane.is_closed:
+                    await lease.client.aclose()
+                else:
+                    lane.idle.append(lease.client)
 
     async def aclose(self) -> None:
-        """Close the shared clients; a later `shared` opens new ones."""
+        """Close the shared clients, those on loan when they come back; a later `shared` opens new ones."""
         lanes, self._lanes = self._lanes, {}
         for lane in lanes.values():
-            lane.is_retired = True
-            if not lane.users:
-                await lane.client.aclose()
+            lane.is_closed = True
+            while lane.idle:
+                await lane.idle.pop().aclose()
 
-    def _client(self, *, connections: int) -> httpx.AsyncClient:
+    def _client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            transport=_Transport(self._pool(connections)),
+            transport=_Transport(self._pool()),
             trust_env=False,
             follow_redirects=False,
             timeout=_NO_TIMEOUT,
         )
 
-    def _pool(self, connections: int) -> httpcore.AsyncConnectionPool:
+    def _pool(self) -> httpcore.AsyncConnectionPool:
         if self._settings.proxy is None:
             return httpcore.AsyncConnectionPool(
                 ssl_context=self._tls,
-                max_connections=connections,
-                max_keepalive_connections=connections,
+                max_connections=1,
+                max_keepalive_connections=1,
                 keepalive_expiry=_KEEP_ALIVE_SECONDS,
                 network_backend=SocketBackend(),
             )
@@ -194,8 +185,8 @@ class Connections:
             proxy_auth=proxy.raw_auth,
             proxy_ssl_context=self._tls if proxy.url.scheme == "https" else None,
             ssl_context=self._tls,
-            max_connections=connections,
-            max_keepalive_connections=connections,
+            max_connections=1,
+            max_keepalive_connections=1,
             keepalive_expiry=_KEEP_ALIVE_SECONDS,
             network_backend=SocketBackend(),
         )

@@ -63,6 +63,11 @@ class Exchange(Wire):
         """Read to its end: the connection can be used again."""
 
     @property
+    def is_connection_reused(self) -> bool:
+        """The request went out on a connection that had carried an answer before."""
+        return self._stopwatch.has("request_start") and not self._stopwatch.has("connect_start")
+
+    @property
     def refusal(self) -> Refusal | None:
         """By status, or by an error within a 2xx answer."""
         return self._refusal if self.answer is None else self.answer.refusal

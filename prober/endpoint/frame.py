@@ -22,6 +22,9 @@ class Frame:
     usage: Usage | None = None
     response_id: str | None = None
     model: str | None = None
+    system_fingerprint: str | None = None
+    sampled: bytes | None = dataclasses.field(default=None, repr=False)
+    """UTF-8 of the tokens whose log probabilities came with this piece; None when none did."""
     refusal: Refusal | None = None
     """The piece is an error: the request was refused or broke down."""
     is_done: bool = False

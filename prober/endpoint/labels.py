@@ -11,13 +11,22 @@ from collections.abc import Iterable
 MAX_CHARACTERS = 200
 
 _LABEL = re.compile(r"[A-Za-z0-9_.:/@+-]+")
+_CREDENTIAL = re.compile(
+    r"://[^/]*@"
+    r"|(?<![A-Za-z0-9])(?:sk|pk|rk|ghp|gho|ghs|glpat|hf|xox[abprs]|iprb)[-_][A-Za-z0-9_-]{8,}"
+    r"|(?<![A-Za-z0-9])AKIA[A-Z0-9]{12,}"
+    r"|(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}\."
+)
+"""User and password in an address, keys by their vendors' prefixes, JSON web tokens: gateways name their backends."""
+
 _LEAST_SECRET = 8
 """Shorter credentials would turn ordinary names into hashes."""
 
 
 def label(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """Return an identifier as it is; blanks, other characters or too many of them make it `sha256:` and 16 digits."""
-    return text if len(text) <= limit and _LABEL.fullmatch(text) else digest(text)
+    """Return an identifier as it is; what is no name, or may be somebody's credential, becomes `sha256:`, 16 digits."""
+    is_name = len(text) <= limit and _LABEL.fullmatch(text) and not _CREDENTIAL.search(text)
+    return text if is_name else digest(text)
 
 
 def digest(text: str) -> str:

@@ -4,12 +4,14 @@ import dataclasses
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from prober.domain.observation import Refusal, RefusalReason
+from prober.domain.options import Malformation
 from prober.endpoint.frame import Frame
 from prober.endpoint.json_string import json_string
 from prober.endpoint.refusals import classify
+from prober.endpoint.request_options import malformed
 from prober.endpoint.tolerant_json import as_flat_text, as_items, as_label, as_map, as_text, decode
 from prober.endpoint.usage_shape import read_usage
 
@@ -31,19 +33,37 @@ def chat_request(
     max_output_tokens: int,
     stream: bool,
     extra: Mapping[str, object],
+    wished: Mapping[str, object] | None = None,
+    malformation: Malformation | None = None,
 ) -> bytes:
-    """Encode a chat request of one user message; `fields` are the dialect's, `extra` the operator's own."""
+    """Encode a chat request of one user message.
+
+    Args:
+        fields: the dialect's own.
+        prompt_text: content of the message.
+        max_output_tokens: cap.
+        stream: whether to stream.
+        extra: the operator's own fields, which win over the dialect's.
+        wished: what the probe asks for beside its prompt; wins over both.
+        malformation: what to break of it, if anything.
+    """
     cap = "max_completion_tokens" if "max_completion_tokens" in extra else "max_tokens"
     request: dict[str, object] = {
         **fields,
         **{key: value for key, value in extra.items() if key not in _OURS},
+        **(wished or {}),
         "messages": [{"role": "user", "content": ""}],
         cap: max_output_tokens,
         "stream": stream,
     }
+    request = malformed(request, cap, malformation)
     envelope = json.dumps({key: value for key, value in request.items() if value is not None}, separators=(",", ":"))
+    if not request["messages"]:
+        return envelope.encode("ascii")
     # The prompt is the last string: after it come only the cap and the stream flag.
     before, _, after = envelope.rpartition('""')
+    if malformation is Malformation.BROKEN_JSON:
+        after = ""
     return _joined_at_once(before.encode("ascii"), prompt_text, after.encode("ascii"))
 
 
@@ -116,8 +136,26 @@ def completion(document: object, *, in_stream: bool = False) -> Frame:
         usage=read_usage(fields),
         response_id=as_label(fields.get("id")),
         model=as_label(fields.get("model")),
+        system_fingerprint=as_label(fields.get("system_fingerprint")),
+        sampled=_sampled(choices),
         refusal=_broken_off(finish_reason, finish, in_stream=in_stream),
     )
+
+
+def _sampled(choices: Sequence[Mapping[str, object]]) -> bytes | None:
+    """UTF-8 of the tokens whose log probabilities came, joined; None when none came."""
+    tokens = [token for choice in choices for token in as_items(as_map(choice.get("logprobs")).get("content"))]
+    return b"".join(map(_token_bytes, map(as_map, tokens))) if tokens else None
+
+
+def _token_bytes(token: Mapping[str, object]) -> bytes:
+    """A token that holds part of a character has no text of its own, hence OpenAI's `bytes`."""
+    values = as_items(token.get("bytes"))
+    try:
+        given = bytes(values)  # type: ignore[arg-type]  # whatever the peer sent
+    except (TypeError, ValueError):
+        given = b""
+    return given or as_text(token.get("token")).encode("utf-8")
 
 
 def _broken_off(finish_reason: str | None, details: object, *, in_stream: bool) -> Refusal | None:

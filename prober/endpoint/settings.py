@@ -12,6 +12,10 @@ from prober.domain.errors import ConfigError
 
 DEFAULT_USER_AGENT = f"isolation-prober/{__version__} (+synthetic tenant isolation probe)"
 
+REQUEST_ID_HEADER = "X-Request-Id"
+DEFAULT_SESSION_HEADER = "x-session-affinity"
+"""Cloudflare Workers AI's: pins requests to one instance of an LLM (developers.cloudflare.com, prompt caching)."""
+
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|")
 _OURS = frozenset(
@@ -44,6 +48,8 @@ class ConnectionSettings:
     credential_header: str = "authorization"
     credential_scheme: str = "Bearer"
     """Stands before the credential; empty for headers that hold the bare key."""
+    session_header: str = DEFAULT_SESSION_HEADER
+    """Carries the affinity key of probes that have one."""
     extra_headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     extra_body: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     user_agent: str = DEFAULT_USER_AGENT
@@ -71,6 +77,9 @@ class ConnectionSettings:
                 raise ConfigError(f"extra header {name} is set by the prober itself")
         check_header(self.credential_header, self.credential_scheme)
         check_header("user-agent", self.user_agent)
+        check_header(self.session_header, "")
+        if self.session_header.lower() in _OURS | {self.credential_header.lower()}:
+            raise ConfigError(f"session header {self.session_header} carries something else already")
         seconds = (self.connect_timeout, self.deadline_seconds, self.period_seconds)
         if min(seconds) <= 0 or (self.hang_seconds is not None and self.hang_seconds <= 0):
             raise ConfigError("time limits and the pacing period must be above 0 seconds")

@@ -1,5 +1,6 @@
 """What the endpoint sends, shows and hides."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 
 from prober.domain.errors import ConfigError
 from prober.domain.observation import FailureKind
-from tests.support.hostile import DONE, SSE_HEAD, Peer, answering, delta, finish, response, whole
+from prober.domain.options import Malformation, RequestOptions
+from tests.support.hostile import DONE, SSE_HEAD, Peer, answering, delta, finish, hostile, response, whole
 from tests.support.http_endpoint import (
     BOB,
     SECRET,
@@ -171,6 +173,40 @@ async def test_evidence_headers_are_allow_listed_and_bounded():
     assert len(headers) == 40
 
 
+async def test_accounts_named_by_the_peer_are_kept_as_hashes():
+    """Equality is all that is asked of them; a header without a value names nobody, and counts stay readable."""
+
+    async def handler(peer: Peer) -> None:
+        await peer.read_request()
+        extra = (
+            "OpenAI-Organization: acme-corp\r\nAnthropic-Organization-Id:  \r\nX-RateLimit-Remaining-Requests: 59\r\n"
+        )
+        await peer.send(response("200 OK", whole("hello"), extra=extra))
+
+    headers = (await observe(handler)).evidence_headers
+    assert headers["openai-organization"].startswith("sha256:")
+    assert "anthropic-organization-id" not in headers
+    assert headers["x-ratelimit-remaining-requests"] == "59"
+
+
+async def test_a_tenant_can_have_an_address_of_its_own():
+    """Where the account stands in it; the others keep the target's."""
+    paths: list[str] = []
+
+    async def handler(peer: Peer) -> None:
+        await peer.read_request()
+        paths.append(peer.call.path)
+        await peer.send(response("200 OK", whole("hello")))
+
+    async with hostile(handler) as server:
+        own = {"bob": f"http://127.0.0.1:{server.port}/accounts/b/"}
+        endpoint = make_endpoint(f"http://127.0.0.1:{server.port}/accounts/a", urls=own)
+        await endpoint.send(make_probe(), make_prompt())
+        await endpoint.send(make_probe(BOB), make_prompt())
+        await endpoint.close()
+    assert [path.split("/")[2] for path in paths] == ["a", "b"]
+
+
 async def test_unprintable_evidence_is_made_printable():
     """Control and non-ASCII characters of a header do not reach logs."""
 
@@ -196,3 +232,37 @@ async def test_a_peer_that_sends_our_credential_back_does_not_get_it_into_the_re
     assert seen.response_id.startswith("sha256:")
     assert refused.refusal is not None
     assert refused.refusal.code.startswith("sha256:")
+
+
+async def test_options_reach_the_server():
+    """Request id, affinity key and body fields of a probe are what the server gets; the next probe has none of them."""
+    options = RequestOptions(request_id="twin-1", session="s-1", cache_salt="salt")
+    async with serving(answer, session_header="X-Sticky") as (endpoint, server):
+        seen = await endpoint.send(dataclasses.replace(make_probe(), options=options), make_prompt())
+        await endpoint.send(make_probe(BOB), make_prompt())
+    first, second = server.calls
+    assert (seen.request_id, first.headers["x-request-id"]) == ("twin-1", "twin-1")
+    assert (first.headers["x-sticky"], json.loads(first.body)["cache_salt"]) == ("s-1", "salt")
+    assert "x-sticky" not in second.headers
+    assert "cache_salt" not in json.loads(second.body)
+    assert second.headers["x-request-id"] != "twin-1"
+
+
+@pytest.mark.parametrize("malformation", list(Malformation))
+async def test_a_broken_request_is_sent_whole(malformation: Malformation):
+    """Whatever is broken about the body, the HTTP request is sound: the server reads all of it and answers."""
+    probe = dataclasses.replace(make_probe(), options=RequestOptions(malformation=malformation))
+    async with serving(answering(response("400 Bad Request", b'{"error": {"message": "no"}}'))) as (endpoint, server):
+        seen = await endpoint.send(probe, make_prompt())
+    assert (seen.status, seen.failure) == (400, None)
+    assert len(server.calls[0].body) == int(server.calls[0].headers["content-length"])
+
+
+async def test_an_affinity_key_that_cannot_be_sent_is_our_own_fault():
+    """Nothing is sent, and the message names the header alone."""
+    probe = dataclasses.replace(make_probe(), options=RequestOptions(session="two\nlines"))
+    async with serving(answer) as (endpoint, server):
+        seen = await endpoint.send(probe, make_prompt())
+    assert (seen.failure, server.connections) == (FailureKind.INTERNAL, 0)
+    assert "x-session-affinity" in seen.failure_detail
+    assert "lines" not in seen.failure_detail

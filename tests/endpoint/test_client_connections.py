@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from prober.domain.observation import FailureKind
 from prober.domain.probe import ConnectionPolicy, Disconnect, DisconnectMoment
 from tests.support.hostile import DONE, SSE_HEAD, Peer, delta, finish, response, whole
@@ -13,6 +15,8 @@ from tests.support.http_endpoint import (
     make_prompt,
     serving,
 )
+
+pytestmark = pytest.mark.alone
 
 
 async def answer(peer: Peer) -> None:
@@ -151,3 +155,76 @@ async def test_cancelled_probes_leave_nothing_behind():
         assert open_descriptors() <= descriptors
         assert server.open == 0
         assert endpoint._lag._timer is None
+
+
+STALL = "stall"
+
+
+async def answer_or_stall(peer: Peer) -> None:
+    """Answer at once, but prompts that ask to stall never."""
+    await peer.read_request()
+    if STALL.encode() in peer.call.body:
+        await peer.until_closed()
+    await peer.send(response("200 OK", delta("hello") + finish() + DONE, "text/event-stream"))
+
+
+async def test_a_reused_connection_is_told():
+    """Only what went out on a connection that had carried an answer before says so."""
+    async with serving(answer_kept_alive, **KEEP) as (endpoint, _):
+        policies = [ConnectionPolicy.SHARED, ConnectionPolicy.SHARED, ConnectionPolicy.FRESH, ConnectionPolicy.SHARED]
+        seen = [await endpoint.send(make_probe(connection=policy), make_prompt()) for policy in policies]
+    assert [observation.is_connection_reused for observation in seen] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("warmed", [0, 1, 3])
+async def test_hanging_up_after_a_millisecond_works_on_shared_connections(warmed: int):
+    """BEFORE_HEADERS at 1 ms abandons the probe at once, on a new connection and on a kept-alive one."""
+    plan = Disconnect(moment=DisconnectMoment.BEFORE_HEADERS, after_seconds=0.001)
+    shared = ConnectionPolicy.SHARED
+    async with serving(answer_or_stall, **KEEP) as (endpoint, server):
+        for _ in range(warmed):
+            await endpoint.send(make_probe(connection=shared), make_prompt())
+        seen = await endpoint.send(make_probe(connection=shared, disconnect=plan), make_prompt(STALL))
+        after = await endpoint.send(make_probe(connection=shared), make_prompt())
+        await asyncio.sleep(0.05)
+        assert server.open == 1
+    assert (seen.failure, seen.status, seen.is_connection_reused) == (FailureKind.ABANDONED, None, warmed > 0)
+    assert seen.timeline.end is not None
+    assert seen.timeline.end < 0.5
+    assert (after.text, after.is_connection_reused) == ("hello", False)
+
+
+async def test_hanging_up_leaves_the_tenants_other_connections_warm():
+    """Of eight warm connections seven carry the burst that follows an abandoned probe; only its own is gone."""
+    plan = Disconnect(moment=DisconnectMoment.BEFORE_HEADERS, after_seconds=0.001)
+    shared = ConnectionPolicy.SHARED
+    waiting, gate = asyncio.Semaphore(0), asyncio.Event()
+
+    async def handler(peer: Peer) -> None:
+        await peer.read_request()
+        if STALL.encode() in peer.call.body:
+            await peer.until_closed()
+            return
+        waiting.release()
+        await gate.wait()
+        await peer.send(response("200 OK", delta("hello") + finish() + DONE, "text/event-stream"))
+
+    async with serving(handler, **KEEP) as (endpoint, server):
+
+        async def burst(count: int) -> list[bool]:
+            """Send so many at once, none of them answered before all have arrived."""
+            gate.clear()
+            async with asyncio.TaskGroup() as group:
+                probe = make_probe(connection=shared)
+                sends = [group.create_task(endpoint.send(probe, make_prompt())) for _ in range(count)]
+                for _ in range(count):
+                    await waiting.acquire()
+                gate.set()
+            assert [send.result().text for send in sends] == ["hello"] * count
+            return [send.result().is_connection_reused for send in sends]
+
+        assert await burst(8) == [False] * 8
+        seen = await endpoint.send(make_probe(connection=shared, disconnect=plan), make_prompt(STALL))
+        assert (seen.failure, seen.is_connection_reused) == (FailureKind.ABANDONED, True)
+        assert await burst(7) == [True] * 7
+    assert server.connections == 8

@@ -98,6 +98,7 @@ def test_oversized_frame_is_a_bad_frame():
 
 def facts(collector: AnswerCollector) -> dict[str, object]:
     names = ("text", "reasoning", "usage", "refusal", "finish_reason", "token_frames", "bad_frames", "is_terminated")
+    names += ("response_ids", "finish_marks", "system_fingerprint", "logprobs_agree")
     return {name: getattr(collector, name) for name in names}
 
 
@@ -109,6 +110,7 @@ def test_any_chunking_collects_the_same(data: st.DataObject):
         [
             delta("é\u2028x"),
             delta(""),
+            sse({"id": "x", "choices": [{"delta": {"content": "é"}, "logprobs": {"content": [{"token": "é"}]}}]}),
             delta(None, reasoning="r"),
             finish(),
             usage(5, 2),
@@ -171,3 +173,17 @@ def test_a_sound_answer_leaves_nothing_else_to_search():
     """Text is not searched twice, or its windows would count twice."""
     assert collect(delta("a") + usage(3, 1) + finish() + DONE).other_text == ""
     assert collect(whole("a"), content_type="application/json").other_text == ""
+
+
+def test_tokens_of_other_channels_are_not_compared():
+    """How a server marks reasoning and tool calls off from the content is its own affair: nothing is claimed."""
+    sampled = sse({"choices": [{"delta": {"content": "a"}, "logprobs": {"content": [{"token": "a"}]}}]})
+    assert collect(sampled, DONE).logprobs_agree is True
+    assert collect(sampled, delta(None, reasoning="r"), DONE).logprobs_agree is None
+    assert collect(sampled, delta(None, tool_calls=[{"function": {"name": "f"}}]), DONE).logprobs_agree is None
+
+
+def test_ids_that_are_none_do_not_count():
+    """Frames without an id, or with an empty one, belong to the answer at hand."""
+    frames = [delta("a"), sse({"id": "", "choices": []}), usage(5, 2), finish(), DONE]
+    assert (collect(*frames).response_ids, collect(usage(5, 2), DONE).response_ids) == (1, 0)

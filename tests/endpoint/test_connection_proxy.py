@@ -15,6 +15,8 @@ from prober.domain.observation import FailureKind
 from tests.support.hostile import DONE, SSE_HEAD, Peer, delta, hostile
 from tests.support.http_endpoint import SECRET, make_endpoint, make_probe, make_prompt
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def authority():

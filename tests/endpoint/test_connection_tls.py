@@ -21,6 +21,8 @@ from prober.endpoint.settings import ConnectionSettings
 from tests.support.hostile import DONE, SSE_HEAD, Peer, delta, hostile
 from tests.support.http_endpoint import make_endpoint, make_probe, make_prompt
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture(scope="module")
 def authority():

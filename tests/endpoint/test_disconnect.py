@@ -5,6 +5,8 @@ import pytest
 from prober.domain.probe import Disconnect, DisconnectMoment
 from prober.endpoint.disconnect import HangUp
 
+pytestmark = pytest.mark.alone
+
 EVENTS = ("on_request_start", "on_headers", "on_body_received", "on_first_token")
 
 

@@ -94,6 +94,7 @@ def test_lists_are_bounded():
     )
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("blank", ["\n", " ", "\r\n", "\t", "\n ", "\nAiError: "])
 def test_blanks_without_end_are_read_in_no_time(blank: str):
     """A peer must not stop our event loop, and with it all other probes' timing, by thousands of empty lines."""

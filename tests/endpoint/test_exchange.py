@@ -21,6 +21,8 @@ from tests.support.hostile import (
 )
 from tests.support.http_endpoint import make_probe, make_prompt, observe, serving
 
+pytestmark = pytest.mark.alone
+
 BIG = "word " * 1_000_000
 
 

@@ -19,6 +19,32 @@ def test_anything_else_is_known_by_its_hash(text: str):
     assert digest(text) != digest(text + ".")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user:pw@backend:8000/v1",
+        "http://key@backend/v1",
+        "sk-live-4f9a8b7c6d5e",
+        "azure/sk-proj-4f9a8b7c6d5e",
+        "ghp_16C7e42F292c6912E7",
+        "xoxb-123456789012",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x",
+    ],
+)
+def test_credentials_of_others_are_known_by_their_hash(text: str):
+    """A gateway that names its backend with the key in it must not have us keep that key."""
+    assert label(text) == digest(text)
+
+
+@pytest.mark.parametrize(
+    "name", ["sk-1", "task_0123456789", "https://api.example/v1", "@cf/meta/llama", "risk-assessor-7b"]
+)
+def test_what_only_looks_a_little_like_a_credential_stays(name: str):
+    """Hashes in place of names cost whoever reads a finding its first clue."""
+    assert label(name) == name
+
+
 def test_blinds_hide_our_secrets_and_nothing_else():
     """Secrets vanish in any case; names without one, and short settings, pass."""
     blinds = Blinds(["sk-Secret-1234", "true"])

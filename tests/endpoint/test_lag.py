@@ -1,8 +1,12 @@
 import asyncio
 import time
 
+import pytest
+
 from prober.endpoint.lag import LagSampler
 from tests.support.http_endpoint import SystemClock
+
+pytestmark = pytest.mark.alone
 
 
 async def test_stall_within_is_seen_by_all_in_flight():

@@ -8,6 +8,8 @@ import pytest
 from prober.endpoint.network import SocketBackend, SocketStream, Wire, current_wire
 from tests.support.hostile import Handler, Peer, hostile
 
+pytestmark = pytest.mark.alone
+
 
 class RecordingWire(Wire):
     def __init__(self) -> None:

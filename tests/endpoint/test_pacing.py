@@ -7,6 +7,8 @@ from prober.domain.errors import ConfigError
 from prober.endpoint.pacing import TenantPacing
 from tests.support.http_endpoint import SystemClock
 
+pytestmark = pytest.mark.alone
+
 
 def pacing(starts: int = 100, period: float = 1.0, in_flight: int = 100) -> TenantPacing:
     return TenantPacing(starts_per_period=starts, period_seconds=period, max_in_flight=in_flight, clock=SystemClock())

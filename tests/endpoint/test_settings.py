@@ -45,6 +45,10 @@ def test_user_agent_is_honest_by_default():
         {"extra_headers": {"x-key": "s3cret\r\nx-more: 1"}},
         {"credential_header": "a:b"},
         {"user_agent": "näme"},
+        {"session_header": "two words"},
+        {"session_header": "X-Request-Id"},
+        {"session_header": "Authorization"},
+        {"session_header": "X-Api-Key", "credential_header": "x-api-key"},
         {"connect_timeout": 0},
         {"deadline_seconds": -1},
         {"hang_seconds": 0},
@@ -77,3 +81,8 @@ def test_usual_addresses_pass(url: str):
 def test_https_proxy_needs_certificates_too():
     """TLS to the proxy alone is TLS."""
     assert ConnectionSettings(base_url="http://host/v1", proxy="https://proxy:1").is_tls
+
+
+def test_the_session_header_is_workers_ai_s_by_default():
+    """Where nothing is configured, affinity keys go where Workers AI reads them."""
+    assert ConnectionSettings(base_url=URL).session_header == "x-session-affinity"

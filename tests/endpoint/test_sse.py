@@ -109,6 +109,7 @@ _pieces = st.sampled_from(
 )
 
 
+@pytest.mark.no_coverage
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.lists(st.one_of(_pieces, st.binary(max_size=6)), max_size=25).map(b"".join), st.data())
 def test_any_chunking_decodes_like_the_whole(stream: bytes, data: st.DataObject):

@@ -12,6 +12,8 @@ from prober.domain.probe import ConnectionPolicy
 from tests.support.hostile import DONE, SSE_HEAD, Peer, chunked, delta, finish, response, sse, usage, whole
 from tests.support.http_endpoint import make_probe, make_prompt, serving
 
+pytestmark = pytest.mark.alone
+
 SLACK = 0.15
 MARKS = ("headers", "first_byte", "first_frame", "first_token", "last_token", "end")
 

@@ -7,6 +7,8 @@ import pytest
 
 from prober.endpoint.timing import AckWatch, Stopwatch, kernel_send_queue
 
+pytestmark = pytest.mark.alone
+
 
 class TickingClock:
     """Counts seconds by hand."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from prober.domain.observation import Refusal
+from prober.domain.options import PLAIN, RequestOptions
 from prober.endpoint.frame import Frame
 
 __all__ = ["Dialect", "Frame"]
@@ -30,12 +31,17 @@ class Dialect(Protocol):
         temperature: float,
         stream: bool,
         extra: Mapping[str, object],
+        options: RequestOptions = PLAIN,
     ) -> bytes:
         """Encode a request as JSON (ASCII).
 
         `extra` holds the operator's own fields: they win over ours and a None drops a field, but they cannot touch the
         prompt, the stream flag or the output cap, which every judgement relies on. Where `extra` names
         `max_completion_tokens`, the cap is sent under that name.
+
+        `options` is what the probe asks for beside its prompt; it wins over `extra`. What a dialect has no field for is
+        left out. Its headers are not the dialect's. With a malformation the body is the sound one but for that fault:
+        no longer JSON (BROKEN_JSON), without the prompt (NO_MESSAGES), else with the prompt as it is.
         """
         ...
 

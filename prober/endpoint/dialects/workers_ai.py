@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from prober.domain.observation import Refusal
+from prober.domain.options import PLAIN, RequestOptions
 from prober.endpoint.frame import Frame
 from prober.endpoint.openai_shape import chat_request, completion, is_error, stream_frame
 from prober.endpoint.refusals import classify
+from prober.endpoint.request_options import native_fields
 from prober.endpoint.tolerant_json import as_items, as_map, decode
 
 _OK = 200
@@ -37,10 +39,19 @@ class WorkersAi:
         temperature: float,
         stream: bool,
         extra: Mapping[str, object],
+        options: RequestOptions = PLAIN,
     ) -> bytes:
         """Encode a request; usage comes unasked in a stream's last frame."""
         fields = {"temperature": temperature, "options": {"rejectIfBusy": True}}
-        return chat_request(fields, prompt_text, max_output_tokens=max_output_tokens, stream=stream, extra=extra)
+        return chat_request(
+            fields,
+            prompt_text,
+            max_output_tokens=max_output_tokens,
+            stream=stream,
+            extra=extra,
+            wished=native_fields(options),
+            malformation=options.malformation,
+        )
 
     def frame(self, data: bytes, event: str) -> Frame:
         """Decode one event: an OpenAI chunk, or the legacy `{"response": "..."}`, told apart event by event."""

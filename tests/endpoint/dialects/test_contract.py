@@ -26,6 +26,7 @@ KEYS = (
         "model",
     ),
     *("tool_calls", "function", "name", "arguments", "usage", "prompt_tokens", "prompt_tokens_details", "timings"),
+    *("logprobs", "token", "bytes", "system_fingerprint"),
     *("sglext", "error", "errors", "detail", "code", "type", "object", "success", "result", "response"),
 )
 JSON_VALUES = st.recursive(
