@@ -24,11 +24,13 @@ class Census:
     """Different foreign writers."""
     runs: int
     """Unbroken stretches of pages of one foreign writer."""
+    cached: int = 0
+    """Shared pages of the prefix cache, which an earlier request wrote: neither own nor foreign."""
 
     @classmethod
-    def of(cls, request_id: str, tenant: str, room: int, pool: KvPool, pages: Pages) -> "Census":
-        """Count one page table."""
-        owners = pool.owners[pages]
+    def of(cls, request_id: str, tenant: str, room: int, pool: KvPool, pages: Pages, shared: int = 0) -> "Census":
+        """Count one page table, whose first `shared` pages are the prefix cache's."""
+        owners = pool.owners[pages[shared:]]
         is_foreign = (owners != room) & (owners != STUB) & (owners != NOBODY)
         starts = np.append(True, owners[1:] != owners[:-1]) & is_foreign
         return cls(
@@ -41,4 +43,5 @@ class Census:
             zero=int((owners == NOBODY).sum()),
             owners=len(np.unique(owners[is_foreign])),
             runs=int(starts.sum()),
+            cached=shared,
         )

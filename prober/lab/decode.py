@@ -8,8 +8,8 @@ from prober.lab.answering import Answering
 from prober.lab.census import Census
 from prober.lab.crew import Crew
 from prober.lab.events import Event, Rejection
-from prober.lab.faults import Fault, Fix
-from prober.lab.handoff import Handoff, Job, MetadataBuffers, digest
+from prober.lab.fixes import Fix
+from prober.lab.handoff import Handoff, Job, MetadataBuffers, Rooms, digest
 from prober.lab.limits import (
     checksum_mismatch,
     largest_input,
@@ -19,6 +19,7 @@ from prober.lab.limits import (
 )
 from prober.lab.pool import Lease
 from prober.lab.prefill import STUB_IDS
+from prober.lab.seams import Seams
 from prober.lab.settings import LabSettings
 
 _REPAIRED = frozenset({Fix.RETIRE_AFTER_FORWARD, Fix.REJECT_AT_DOOR})
@@ -30,12 +31,16 @@ class DecodeRole:
     def __init__(
         self,
         settings: LabSettings,
+        seams: Seams,
         answering: Answering,
+        rooms: Rooms,
         crew: Crew,
         counters: collections.Counter[str],
         on_census: Callable[[Census], None],
     ) -> None:
         self._settings = settings
+        self._seams = seams
+        self._rooms = rooms
         self._crew = crew
         self._pace = answering.pace
         self._answering = answering
@@ -54,19 +59,19 @@ class DecodeRole:
             else:
                 refusal = length_refusal(len(ids), self.largest_input)
                 self._counters["decode_rejections"] += 1
-                if Fault.STUB_HANDOFF not in self._settings.faults or self._settings.fixes & _REPAIRED:
+                if self._settings.fixes & _REPAIRED or not self._seams.admits_refused(job.room):
                     yield refusal
                     return
                 ids = STUB_IDS
         tokens = len(ids)
         job = job.within(self._settings.decode_pool_tokens, tokens)
-        lease = await self.pool.reserve(tokens + job.max_new_tokens)
+        lease = await self.pool.reserve(self._answering.room_needed(tokens, job))
         slot = None
         try:
             slot = await self.metadata.take()
             # Pages for the whole prompt, before the prefill has run; nobody clears what they hold.
             lease.take(tokens)
-            handoff.publish(lease.pages, slot)
+            self._rooms.publish(handoff, lease.pages, slot)
             async for event in self._await_and_answer(job, refusal, tokens, lease, handoff):
                 yield event
         finally:
@@ -89,23 +94,25 @@ class DecodeRole:
     async def _await_pages(self, lease: Lease, handoff: Handoff) -> Rejection | None:
         """Wait for the transfer, then check what came with it. How many pages came is not asked (PR #38704, open)."""
         try:
-            timeout = self._pace.real(self._settings.waiting_timeout_seconds)
-            await asyncio.wait_for(handoff.started.wait(), timeout)
+            async with asyncio.timeout(self._pace.real(self._settings.waiting_timeout_seconds)):
+                await handoff.started.wait()
         except TimeoutError:
             self._counters["waiting_timeouts"] += 1
             return waiting_timeout(handoff.room, self._settings.waiting_timeout_seconds)
         await handoff.settled.wait()
         metadata = self.metadata.slots[handoff.slot]
-        if metadata.room != handoff.room:
+        if metadata.room != self._rooms.key(handoff.room):
             return metadata_mismatch(handoff.room, metadata.room)
         if metadata.checksum and digest(self.pool, lease.pages) != metadata.checksum:
             return checksum_mismatch(handoff.room)
         return None
 
     def _release(self, lease: Lease, slot: int | None, handoff: Handoff) -> None:
+        handoff.has_left = True
         is_done = handoff.settled.is_set() or handoff.drained.is_set() or not handoff.published.is_set()
-        is_early = Fault.EARLY_RELEASE in self._settings.faults and Fix.DEFERRED_RELEASE not in self._settings.fixes
-        if is_done or is_early:
+        if is_done or (
+            Fix.DEFERRED_RELEASE not in self._settings.fixes and self._seams.releases_before_drained(handoff.room)
+        ):
             self._counters["early_releases"] += not is_done
             self._free(lease, slot)
             return
@@ -114,8 +121,8 @@ class DecodeRole:
     async def _release_when_drained(self, lease: Lease, slot: int | None, handoff: Handoff) -> None:
         try:
             if Fix.DEFERRED_RELEASE in self._settings.fixes:
-                timeout = self._pace.real(self._settings.release_timeout_seconds)
-                await asyncio.wait_for(handoff.drained.wait(), timeout)
+                async with asyncio.timeout(self._pace.real(self._settings.release_timeout_seconds)):
+                    await handoff.drained.wait()
             else:
                 await handoff.drained.wait()
             self._counters["deferred_releases_drained"] += 1

@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 
 
 class Stage(enum.Enum):
@@ -26,6 +27,24 @@ class GenerateRequest:
     temperature: float = 0.0
     stream: bool = True
     request_id: str = ""
+    """Ours, unique."""
+    client_id: str = ""
+    """The client's own `X-Request-Id`, which nobody may take for unique; empty when none was sent."""
+    session: str = ""
+    """Affinity key of the client (`X-Session-Affinity`); empty when none was sent."""
+    cache_salt: str = ""
+    """The client's own part of the prefix cache's key."""
+    choices: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    """Constrained decoding: the answer must be one of these; empty: free."""
+    favoured_token: int | None = None
+    """Token id with a bias of +100."""
+    reasoning_budget: int | None = None
+    """Tokens of reasoning at most; None: as many as the LLM likes."""
+    wants_logprobs: bool = False
+    late_error: str = ""
+    """What the scheduler, not the front door, will find wrong with the request (a grammar that does not compile)."""
+    model: str = ""
+    """Model group that was asked for; empty: the gateway's own."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +58,22 @@ class Rejection:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprob:
+    """One token as it was sampled."""
+
+    text: str = dataclasses.field(repr=False)
+    logprob: float
+    """Natural logarithm of its probability, at most 0."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Generated text of one token; channels are never both empty."""
+    """Generated text of one decode step, of one token or more; channels are never both empty."""
 
     content: str = ""
     reasoning: str = ""
+    logprobs: tuple[TokenLogprob, ...] = ()
+    """When `wants_logprobs`: the tokens of this chunk, whose texts a sound answer adds up to; empty otherwise."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +89,42 @@ class Done:
 
 
 Event = Rejection | Chunk | Done
+"""What a cluster says."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Who served a request: truth for tests and records, which no client is shown."""
+
+    answer_of: str
+    """Unique id of the request that the answer was generated for."""
+    backend: str
+    attempts: int = 1
+    is_cached: bool = False
+    """From the gateway's response cache."""
+    tokens_dropped: int = 0
+    """Of the prompt, by the gateway."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Opens each answer that comes through the gateway, together with its first event."""
+
+    answer_id: str
+    """Id of the response, 32 hex digits: a response that is sent twice keeps it."""
+    service: Service
+    fingerprint: str = ""
+    """Label of the build that answered (OpenAI's `system_fingerprint`)."""
+    model: str = ""
+    """Name to report; empty: the one that was asked for."""
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The gateway's own response headers."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Severed:
+    """The answer ends here, and nothing says why; nothing follows."""
+
+
+FrontEvent = Head | Event | Severed
+"""What the gateway says."""

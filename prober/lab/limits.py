@@ -36,6 +36,11 @@ def length_refusal(tokens: int, largest: int) -> Rejection:
     return Rejection(status=400, message=message, error_type=_ERROR, stage=Stage.SCHEDULER)
 
 
+def late_refusal(message: str) -> Rejection:
+    """A scheduler's refusal of a request whose form it cannot serve, a grammar that does not compile for one."""
+    return Rejection(status=400, message=message, error_type=_ERROR, stage=Stage.SCHEDULER)
+
+
 def waiting_timeout(room: int, seconds: float) -> Rejection:
     """Decode gave up on the prefill."""
     message = f"Decode transfer failed for request. Request {room} timed out after {seconds:.1f}s in WaitingForInput"

@@ -11,13 +11,23 @@ import random
 
 import numpy as np
 
+from prober.lab import phrasing
+from prober.lab.phrasing import Manner
 from prober.lab.settings import Honesty
-from prober.lab.sight import Request, Sight
-from prober.lab.tokenizer import PADDING, Ids, Tokenizer
+from prober.lab.sight import Lexicon, Request, Sight
+from prober.lab.tokenizer import FIRST_ORDINARY, PADDING, Ids, Tokenizer
 
+SEED_STRIDE = 1_000_003
+"""Between the draws of one cluster and those of the next: more than any cluster has requests."""
+_NOTHING: Ids = np.zeros(0, dtype=np.int32)
 _CONTINUATION_TOKENS = 512
+_OVERTHINKING_TOKENS = 8_192
+"""More than an ordinary budget."""
+_LOOPED_TOKENS = (3, 9)
+"""Least and most tokens of what a looping answer repeats."""
 _REFUSAL = "I'm sorry, but I can't help with that request."
 _REASONING = "The user wants me to answer from the text above so I look for the part that was asked for first"
+_NOTHING_THERE = "There is nothing to copy."
 _SUMMARY_WORDS = 12
 _EDGE_SHARE = 0.1
 """Head and end of a text: its first and last tenth."""
@@ -37,26 +47,63 @@ class Plan:
 
 
 class SimulatedLlm:
-    """Plans answers. The same view, temperature and seed give the same plan on every role.
+    """Plans answers. The same view, temperature and seed give the same plan on every role of a cluster (of one seed).
 
-    `counters` tells how often each imperfection fired: refusals, shuffles, recall_misses, copy_errors.
+    `counters` tells how often each imperfection fired: refusals, shuffles, recall_misses, copy_errors, paraphrases,
+    looping_answers, reasoned_answers, overthinking, batch_variations.
     """
 
-    def __init__(self, tokenizer: Tokenizer, honesty: Honesty, counters: collections.Counter[str]) -> None:
-        self._tokenizer = tokenizer
+    def __init__(
+        self, tokenizer: Tokenizer, honesty: Honesty, counters: collections.Counter[str], *, seed: int = 0
+    ) -> None:
+        self.tokenizer = tokenizer
+        self._lexicon = Lexicon(tokenizer)
         self._honesty = honesty
         self._counters = counters
+        self._seed = seed * SEED_STRIDE
+        reasoning = (_REASONING.split() * (1 + honesty.reasoning_words // 20))[: honesty.reasoning_words]
+        self._reasoning = tokenizer.encode(" ".join(reasoning))
+        self._overthinking = np.resize(tokenizer.encode(" " + _REASONING), _OVERTHINKING_TOKENS).astype(np.int32)
 
-    def plan(self, ids: Ids, temperature: float, seed: int) -> Plan:
-        """Answer what these ids ask for."""
+    def plan(
+        self, ids: Ids, temperature: float, seed: int, *, has_company: bool = False, beyond: Ids = _NOTHING
+    ) -> Plan:
+        """Answer what these ids ask for.
+
+        `has_company`: other answers are decoded in the same batch, which on real servers changes how sums are rounded.
+        `beyond`: what attention reaches behind the prompt's end. The LLM answers from its prompt, and when the answer
+        is said it goes on with the text that follows there.
+        """
+        seed += self._seed
+        reasoning = self._reasoning
+        self._counters["reasoned_answers"] += reasoning.size > 0
+        if self._fires("overthinking", self._honesty.overthinking_rate, seed):
+            reasoning = self._overthinking
+        manner = Manner.PLAIN
+        if self._fires("paraphrases", self._honesty.paraphrase_rate, seed):
+            manner = Manner.PARAPHRASED
+        elif has_company and self._fires("batch_variations", self._honesty.batch_variation_rate, seed):
+            manner = Manner.VARIED
         draw = random.Random(seed)  # noqa: S311 - simulation, no secret
-        reasoning = (_REASONING.split() * (1 + self._honesty.reasoning_words // 20))[: self._honesty.reasoning_words]
-        return Plan(
-            reasoning=self._tokenizer.encode(" ".join(reasoning)), content=self._content(ids, temperature, draw)
-        )
+        content = self._content(ids, temperature, draw, manner)
+        if self._fires("looping_answers", self._honesty.looping_rate, seed):
+            looped = content[-draw.randint(*_LOOPED_TOKENS) :]
+            content = np.concatenate([content, np.resize(looped, _CONTINUATION_TOKENS).astype(np.int32)])
+        return Plan(reasoning=reasoning, content=np.concatenate([content, beyond[beyond >= FIRST_ORDINARY]]))
 
-    def _content(self, ids: Ids, temperature: float, draw: random.Random) -> Ids:
-        sight = Sight(ids, self._tokenizer)
+    def carry_on(self, ids: Ids) -> Plan:
+        """Go on with a text, whatever it asks for: what recurrent layers do with a state that outweighs the prompt."""
+        content = Sight(ids, self._lexicon).continuation(_CONTINUATION_TOKENS)
+        return Plan(reasoning=ids[:0], content=content)
+
+    def _fires(self, counter: str, rate: float, seed: int) -> bool:
+        """Draw for a failing of whole answers, apart from all other draws; both roles draw alike."""
+        is_hit = rate > 0 and random.Random(f"{counter} {seed}").random() < rate  # noqa: S311 - simulation, no secret
+        self._counters[counter] += is_hit
+        return is_hit
+
+    def _content(self, ids: Ids, temperature: float, draw: random.Random, manner: Manner) -> Ids:
+        sight = Sight(ids, self._lexicon)
         request = sight.last_request()
         if request is None:
             continued = sight.continuation(_CONTINUATION_TOKENS)
@@ -64,12 +111,14 @@ class SimulatedLlm:
             return np.full(_CONTINUATION_TOKENS, PADDING, dtype=np.int32) if is_degenerate else continued
         if draw.random() < self._honesty.refusal_rate:
             self._counters["refusals"] += 1
-            return self._tokenizer.encode(_REFUSAL)
-        return self._tokenizer.encode(self._answer(sight, request, temperature, draw))
+            return self.tokenizer.encode(_REFUSAL)
+        return self.tokenizer.encode(self._answer(sight, request, temperature, draw, manner))
 
-    def _answer(self, sight: Sight, request: Request, temperature: float, draw: random.Random) -> str:
+    def _answer(self, sight: Sight, request: Request, temperature: float, draw: random.Random, manner: Manner) -> str:
         asked = request.instruction
-        phrases = [self._phrase(sight, noun, request.position, draw) for noun in asked.nouns]
+        phrases = [self._phrase(sight, noun, request.position, draw, manner) for noun in asked.nouns]
+        if manner is Manner.VARIED:
+            phrases.reverse()
         if temperature > 0 and draw.random() < self._honesty.shuffle_rate:
             self._counters["shuffles"] += 1
             draw.shuffle(phrases)
@@ -83,17 +132,17 @@ class SimulatedLlm:
         if asked.copy_words:
             words = sight.body_before(request.position, asked.copy_words)
             parts.append(" ".join(self._copied(words, draw)))
-        return "\n".join(part for part in parts if part)
+        return "\n".join(part for part in parts if part) or _NOTHING_THERE
 
-    def _phrase(self, sight: Sight, noun: str, before: int, draw: random.Random) -> str:
+    def _phrase(self, sight: Sight, noun: str, before: int, draw: random.Random, manner: Manner) -> str:
         found = sight.phrase(noun, before)
         if found is None:
-            return f"I cannot find the {noun} phrase."
+            return phrasing.missing(noun, manner, draw)
         words, place = found
         if draw.random() < self._miss_rate(place, len(sight)):
             self._counters["recall_misses"] += 1
-            return f"I cannot find the {noun} phrase."
-        return f"The {noun} phrase is {' '.join(self._copied(words.split(), draw))}."
+            return phrasing.missing(noun, manner, draw)
+        return phrasing.found(noun, " ".join(self._copied(words.split(), draw)), manner, draw)
 
     def _miss_rate(self, place: int, length: int) -> float:
         share = place / length

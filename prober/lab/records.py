@@ -6,6 +6,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from prober.lab.events import Service
+
 Monotonic = Callable[[], float]
 """Seconds on CLOCK_MONOTONIC, which all processes of one machine share: both sides' marks may be subtracted."""
 
@@ -20,6 +22,8 @@ class AnswerKind(enum.Enum):
     REJECTED = "rejected"
     """Refused by the cluster with a status of its own."""
     REJECTED_IN_STREAM = "rejected_in_stream"
+    SEVERED = "severed"
+    """Ended without a word about why."""
     UNAUTHORISED = "unauthorised"
     INVALID = "invalid"
     TOO_MANY_BYTES = "too_many_bytes"
@@ -32,11 +36,13 @@ class AnswerKind(enum.Enum):
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Recording:
-    """One request while it is being served. Times in seconds on the records' clock; None = did not happen."""
+    """One request as its client is answered. Times in seconds on the records' clock; None = did not happen."""
 
     surface: str
     request_id: str
     """The client's `X-Request-Id`, shortened to 128 characters; empty when none was sent."""
+    unique_id: str
+    """Ours, of this request alone."""
     clock: Monotonic = dataclasses.field(repr=False)
     headers_received: float
     tenant: str | None = None
@@ -50,6 +56,8 @@ class Recording:
     completion_tokens: int | None = None
     body_bytes: int = 0
     kind: AnswerKind = AnswerKind.IN_FLIGHT
+    service: Service | None = None
+    """Who served it, which the marks above cannot tell behind a gateway; None: no answer has begun."""
 
     def body_is_complete(self, size: int) -> None:
         """Mark the arrival of the body's last byte."""
@@ -72,6 +80,7 @@ class Recording:
         return {
             "surface": self.surface,
             "request_id": self.request_id,
+            "unique_id": self.unique_id,
             "tenant": self.tenant,
             "kind": self.kind.value,
             "status": self.status,
@@ -82,6 +91,7 @@ class Recording:
             "body_received": self.body_received,
             "first_content": self.first_content,
             "ended": self.ended,
+            "service": dataclasses.asdict(self.service) if self.service else None,
         }
 
 
@@ -92,11 +102,12 @@ class Records:
         self._ring: deque[Recording] = deque(maxlen=capacity)
         self._clock = clock
 
-    def open(self, surface: str, request_id: str) -> Recording:
+    def open(self, surface: str, request_id: str, unique_id: str) -> Recording:
         """Start a record for a request whose headers have just arrived."""
         recording = Recording(
             surface=surface,
             request_id=request_id[:MAX_ID_CHARACTERS],
+            unique_id=unique_id,
             clock=self._clock,
             headers_received=self._clock(),
         )

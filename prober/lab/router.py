@@ -7,10 +7,11 @@ from typing import TypeVar
 from prober.domain.errors import LabError
 from prober.lab.crew import Crew
 from prober.lab.decode import DecodeRole
-from prober.lab.events import Chunk, Event, Rejection, Stage
-from prober.lab.faults import RouterMode
+from prober.lab.events import Chunk, Done, Event, Rejection, Stage
+from prober.lab.fixes import RouterMode
 from prober.lab.handoff import Handoff, Job
 from prober.lab.prefill import PrefillRole
+from prober.lab.seams import Seams
 from prober.lab.settings import LabSettings
 from prober.lab.timing import Pace
 
@@ -53,8 +54,17 @@ class EventPump:
 class Router:
     """One prefill, one decode."""
 
-    def __init__(self, settings: LabSettings, pace: Pace, crew: Crew, prefill: PrefillRole, decode: DecodeRole) -> None:
+    def __init__(
+        self,
+        settings: LabSettings,
+        seams: Seams,
+        pace: Pace,
+        crew: Crew,
+        prefill: PrefillRole,
+        decode: DecodeRole,
+    ) -> None:
         self._settings = settings
+        self._seams = seams
         self._crew = crew
         self._pace = pace
         self._prefill = prefill
@@ -70,10 +80,16 @@ class Router:
             while isinstance(event, Chunk):
                 yield event
                 event = await decode.next()
-            yield event
+            yield self._ending(job, event)
         finally:
             await decode.close()
             self._tell_later(prefill)
+
+    def _ending(self, job: Job, event: Event) -> Event:
+        """The last event as the client gets it."""
+        if not isinstance(event, Rejection) or self._seams.tells_failure(job.room):
+            return event
+        return Done(finish_reason="length", prompt_tokens=len(job.ids), completion_tokens=0)
 
     async def _first(self, prefill: asyncio.Task[Rejection | None], decode: EventPump) -> Event:
         """First event that the client sees."""

@@ -2,25 +2,26 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import uvicorn
 
 from prober.domain.errors import LabError
-from prober.lab.cluster import Cluster
+from prober.lab.gateway.backend import ServedCluster, build_cluster
+from prober.lab.gateway.gateway import Gateway
 from prober.lab.keys import ApiKeys
+from prober.lab.loopback import is_loopback
 from prober.lab.records import Records
 from prober.lab.settings import LabSettings
 from prober.lab.surfaces.app import build_app
-from prober.lab.surfaces.context import Generator, SurfaceContext
+from prober.lab.surfaces.context import SurfaceContext
 from prober.lab.surfaces.settings import SurfaceSettings
 
 LOOPBACK = "127.0.0.1"
@@ -30,18 +31,6 @@ SHUTDOWN_SECONDS = 2
 """After which exchanges that have not ended with the lab are cut off."""
 
 
-class ServedCluster(Generator, Protocol):
-    """A cluster with its life cycle."""
-
-    async def start(self) -> None:
-        """Begin to serve."""
-        ...
-
-    async def stop(self) -> None:
-        """Abort what is in flight and end."""
-        ...
-
-
 OnReady = Callable[[str], None]
 """Receives the base URL once connections are accepted."""
 
@@ -49,7 +38,8 @@ OnReady = Callable[[str], None]
 class LabServer:
     """A lab in the running event loop: `async with LabServer(settings) as lab:` then `lab.base_url`.
 
-    No signal handler is installed and no port is chosen in advance, so several may run side by side.
+    No signal handler is installed and no port is chosen in advance, so several may run side by side. `cluster` stands
+    in for the one that the settings describe, also after a rollout.
 
     Raises:
         LabError: on entering, when the address cannot be bound, or is not loopback and remote access was not allowed.
@@ -68,10 +58,10 @@ class LabServer:
         if not allow_remote and not is_loopback(host):
             raise LabError(f"the lab serves planted leaks: it binds {host} only when remote access is allowed")
         self._address = (host, port)
-        self._cluster = cluster if cluster is not None else Cluster(settings)
+        self._gateway = Gateway(settings, build_cluster if cluster is None else lambda _settings, _replaced: cluster)
         self.records = Records(surfaces.record_capacity)
         self._context = SurfaceContext(
-            cluster=self._cluster,
+            gateway=self._gateway,
             lab=settings,
             keys=ApiKeys(settings.keys),
             settings=surfaces,
@@ -94,12 +84,12 @@ class LabServer:
         """`http://127.0.0.1:port`, without a trailing slash; empty until entered."""
 
     async def __aenter__(self) -> Self:
-        """Start the cluster, bind, and return once connections are accepted."""
+        """Start the clusters, bind, and return once connections are accepted."""
         listener = _listen(*self._address)
         async with contextlib.AsyncExitStack() as undo:
             undo.callback(listener.close)
-            await self._cluster.start()
-            undo.push_async_callback(self._cluster.stop)
+            await self._gateway.start()
+            undo.push_async_callback(self._gateway.stop)
             self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             await self._server.is_up.wait()
             if not self._server.started:
@@ -108,10 +98,23 @@ class LabServer:
             self._undo = undo.pop_all()
         return self
 
+    async def rollout(self) -> None:
+        """Replace all clusters by new ones, as `POST /lab/rollout` does."""
+        await self._gateway.restart()
+
+    def counters(self) -> dict[str, int]:
+        """What happened in gateway and clusters: honest failings and strikes of faults. Truth, never used to answer."""
+        facts = self._gateway.facts()
+        counted: dict[str, int] = {}
+        for key in ("counters", "gateway"):
+            counts = facts.get(key)
+            counted |= dict(counts) if isinstance(counts, Mapping) else {}
+        return counted
+
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End every exchange, close the sockets, stop the cluster."""
+        """End every exchange, close the sockets, stop the clusters."""
         async with self._undo:
             self._context.closing.set()
             self._server.should_exit = True
@@ -145,14 +148,6 @@ def print_ready(url: str) -> None:
     """Print the line that tells a parent process where the lab is."""
     sys.stdout.write(json.dumps({"url": url, "pid": os.getpid()}) + "\n")
     sys.stdout.flush()
-
-
-def is_loopback(host: str) -> bool:
-    """True for loopback addresses and `localhost`; any other name may resolve to anything."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class _QuietServer(uvicorn.Server):

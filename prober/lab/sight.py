@@ -12,6 +12,7 @@ _TAIL_TOKENS = 64
 _BODY_TOKENS = 8_192
 """How far back a copy looks for the words it was asked for."""
 _LONGEST_SENTENCE = 24
+_REMEMBERED_WORDS = 4_096
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +23,32 @@ class Request:
     position: int
 
 
+class Lexicon:
+    """Vocabulary numbers of words that are looked for, remembered: spelling a word out costs more than finding it."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._pieces: dict[str, tuple[int, ...]] = {}
+
+    def pieces(self, word: str) -> tuple[int, ...]:
+        """Numbers of a word as it is and capitalised, without those that are not one piece."""
+        known = self._pieces.get(word)
+        if known is None:
+            if len(self._pieces) >= _REMEMBERED_WORDS:
+                self._pieces.clear()
+            spelt = (self.tokenizer.encode(spelling) for spelling in dict.fromkeys((word, word.capitalize())))
+            known = self._pieces[word] = tuple(int(ids[0]) >> 1 for ids in spelt if len(ids) == 1)
+        return known
+
+
 class Sight:
     """One view. It knows ids only: not which pages they came from, nor whose they are."""
 
-    def __init__(self, ids: Ids, tokenizer: Tokenizer) -> None:
+    def __init__(self, ids: Ids, lexicon: Lexicon) -> None:
         self.ids = ids
-        self._tokenizer = tokenizer
+        self._lexicon = lexicon
+        self._tokenizer = lexicon.tokenizer
+        self._numbers = ids >> 1
         self._edges = np.flatnonzero((ids == NEWLINE) | (ids < FIRST_ORDINARY))
 
     def __len__(self) -> int:
@@ -36,7 +57,7 @@ class Sight:
 
     def last_request(self) -> Request | None:
         """The latest line that asks for something."""
-        anchors = np.flatnonzero(_is_piece(self.ids, self._pieces(*ANCHOR_WORDS)))
+        anchors = np.flatnonzero(self._is_any(self._numbers, *ANCHOR_WORDS))
         end = len(self.ids)
         for anchor in anchors[::-1].tolist():
             if anchor >= end:
@@ -85,7 +106,10 @@ class Sight:
         return 2 * int((tail == PADDING).sum()) > len(tail)
 
     def continuation(self, tokens: int) -> Ids:
-        """Continue by induction: copy on from the latest earlier place that reads like the end of the view."""
+        """Continue by induction: copy on from the latest earlier place that reads like the end of the view.
+
+        Where nothing reads alike, the end itself is repeated.
+        """
         ids = self.ids[self.ids >= FIRST_ORDINARY]
         for width in (8, 4, 2, 1):
             if len(ids) <= width:
@@ -95,13 +119,13 @@ class Sight:
                 start = int(places[-1]) + width
                 period = ids[start:]
                 return np.resize(period, tokens).astype(np.int32)
-        return np.resize(ids, tokens).astype(np.int32) if ids.size else ids
+        return np.resize(ids[-_TAIL_TOKENS:], tokens).astype(np.int32) if ids.size else ids
 
     def _after(self, *words: str) -> npt.NDArray[np.intp]:
         """Positions that follow these words, case-blind in the first letter."""
         found = np.ones(max(0, len(self.ids) - len(words)), dtype=bool)
         for offset, word in enumerate(words):
-            found &= _is_piece(self.ids[offset : offset + len(found)], self._pieces(word))
+            found &= self._is_any(self._numbers[offset : offset + len(found)], word)
         return np.flatnonzero(found) + len(words)
 
     def _sentence_end(self, start: int) -> str:
@@ -118,17 +142,12 @@ class Sight:
         marks = np.flatnonzero(self.ids[:position] < FIRST_ORDINARY)
         return int(marks[-1]) + 1 if marks.size else 0
 
-    def _pieces(self, *words: str) -> set[int]:
-        spellings = [spelling for word in words for spelling in (word, word.capitalize())]
-        return {int(ids[0]) >> 1 for ids in map(self._tokenizer.encode, spellings) if len(ids) == 1}
-
-
-def _is_piece(ids: Ids, pieces: set[int]) -> npt.NDArray[np.bool_]:
-    found = np.zeros(len(ids), dtype=bool)
-    numbers = ids >> 1
-    for piece in pieces:
-        found |= numbers == piece
-    return found
+    def _is_any(self, numbers: Ids, *words: str) -> npt.NDArray[np.bool_]:
+        found = np.zeros(len(numbers), dtype=bool)
+        for word in words:
+            for piece in self._lexicon.pieces(word):
+                found |= numbers == piece
+        return found
 
 
 def _matches(ids: Ids, pattern: Ids) -> npt.NDArray[np.bool_]:

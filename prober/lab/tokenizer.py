@@ -29,9 +29,9 @@ _ROLES = {"system": SYSTEM, "developer": SYSTEM, "user": USER, "assistant": ASSI
 _SPECIAL_TEXT = {PADDING: b"!"}
 """Id 0 is "!" in many vocabularies, which is why cleared memory reads as a row of exclamation marks."""
 
-_PREAMBLE = "You are a careful assistant. You answer each request briefly and in plain English words only."
+PREAMBLE = "You are a careful assistant. You answer each request briefly and in plain English words only."
 TEMPLATE_TOKENS = 24
-"""What the chat template adds to a single user message."""
+"""What the chat template with this preamble adds to a single user message."""
 
 _WORD, _BLANK, _OTHER = 1, 2, 3
 _CLASSES = bytes(
@@ -47,7 +47,7 @@ _UNUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
 class Tokenizer:
     """Text to ids and back, with a vocabulary that grows as it reads. Safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, preamble: str = PREAMBLE) -> None:
         self._lock = threading.Lock()
         self._bits = 16
         self._slots = np.zeros(1 << self._bits, dtype=np.int32)
@@ -57,7 +57,7 @@ class Tokenizer:
         newline = np.array([ord("\n")], dtype=np.uint64)
         with self._lock:
             self._add(newline, np.zeros(1, dtype=np.uint64))
-        self._preamble = np.concatenate([[BEGIN, SYSTEM], self.encode(_PREAMBLE), [END]]).astype(np.int32)
+        self._preamble = np.concatenate([[BEGIN, SYSTEM], self.encode(preamble), [END]]).astype(np.int32)
 
     @property
     def pieces(self) -> int:

@@ -4,11 +4,11 @@ import pathlib
 import pytest
 
 from prober.lab.events import Done, Rejection, Stage
-from prober.lab.faults import Fault, Fix, RouterMode
+from prober.lab.fixes import Fix, RouterMode
 from prober.lab.settings import Topology, preset
 from tests.support.cluster import SMALL, ask_tokens, running
 
-STUB = frozenset({Fault.STUB_HANDOFF})
+STUB = {"stub_handoff": 1.0}
 AGGREGATED = {"topology": Topology.AGGREGATED}
 SYMMETRIC = {"decode_pool_tokens": SMALL.prefill_pool_tokens}
 SCALE = 1 / 2_000
@@ -97,12 +97,14 @@ def documented() -> list[str]:
     return text.split("<!-- answers:begin -->\n")[1].split("<!-- answers:end -->")[0].splitlines()
 
 
+@pytest.mark.no_coverage
 @pytest.mark.slow
 async def test_the_documented_answers_are_what_the_cluster_gives():
     """docs/lab.md tells, for every combination of switches, exactly what a client sees of an over-limit prompt."""
     assert await table() == documented()
 
 
+@pytest.mark.no_coverage
 @pytest.mark.parametrize("router", ROUTERS)
 async def test_a_prompt_below_the_limit_is_served_whatever_the_switches(router: RouterMode):
     """No combination of switches refuses, delays or corrupts a prompt that fits."""

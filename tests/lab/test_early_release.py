@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 
 from prober.lab.cluster import Cluster
-from prober.lab.faults import Fault, Fix
+from prober.lab.fixes import Fix
 from tests.support.cluster import SMALL, Reply, ask, ask_tokens, hang_up, prompt, request, running, until
 
-EARLY = frozenset({Fault.EARLY_RELEASE})
+pytestmark = pytest.mark.alone
+
+EARLY = {"early_release": 1.0}
 # One chunk of 1,024 tokens is five virtual seconds on the wire; a victim of 600 tokens needs three.
 SLOW = dataclasses.replace(SMALL, time_scale=1 / 50, transfer_seconds_per_token=5e-3)
 
@@ -38,8 +40,8 @@ async def test_late_bytes_of_an_aborted_request_reach_the_next_owner():
         assert cluster.counters["pages_changed_while_answering"] >= 1
 
 
-@pytest.mark.parametrize(("faults", "fixes"), [(EARLY, frozenset({Fix.DEFERRED_RELEASE})), (frozenset(), frozenset())])
-async def test_pages_held_until_the_prefill_drained_stay_clean(faults: frozenset[Fault], fixes: frozenset[Fix]):
+@pytest.mark.parametrize(("faults", "fixes"), [(EARLY, frozenset({Fix.DEFERRED_RELEASE})), ({}, frozenset())])
+async def test_pages_held_until_the_prefill_drained_stay_clean(faults: dict[str, float], fixes: frozenset[str]):
     """With deferred release, as without the fault, the donor's pages are reused only after its last write."""
     async with running(SLOW, faults=faults, fixes=fixes) as cluster:
         reply = await storm(cluster)

@@ -2,12 +2,12 @@ import pytest
 
 from prober.lab.cluster import Cluster
 from prober.lab.events import Stage
-from prober.lab.faults import Fault, Fix, RouterMode
+from prober.lab.fixes import Fix, RouterMode
 from prober.lab.settings import LabSettings, Topology, preset
 from tests.support.cluster import Reply, ask, ask_tokens, prompt, request, running
 
 INCIDENT = LabSettings(router=RouterMode.DECODE_ONLY, time_scale=1 / 20_000, waiting_timeout_seconds=1e6)
-STUB = frozenset({Fault.STUB_HANDOFF})
+STUB = {"stub_handoff": 1.0}
 
 
 def short_prompt(tokens: int) -> str:
@@ -19,6 +19,7 @@ async def ask_cheaply(cluster: Cluster, tag: str, tokens: int) -> Reply:
     return await ask(cluster, request(tag, short_prompt(tokens), max_tokens=1))
 
 
+@pytest.mark.no_coverage
 async def test_the_leak_starts_at_exactly_681274_tokens():
     """At the incident's sizes 681,273 tokens are served from own pages and 681,274 from 10,644 foreign ones."""
     async with running(INCIDENT, faults=STUB) as cluster:
@@ -61,6 +62,7 @@ async def test_the_stale_answer_is_fluent_text_of_an_earlier_tenant():
         assert reply.text.count("amber") + reply.text.count("birch") >= 20
 
 
+@pytest.mark.alone
 async def test_the_stale_answer_is_faster_than_any_prefill():
     """An over-limit prompt is answered in far less time than a prompt just below the limit needs."""
     async with running(INCIDENT, faults=STUB, time_scale=1 / 200) as cluster:
@@ -91,6 +93,7 @@ async def test_fixed_versions_refuse_when_the_router_cancels(version: str):
         )
 
 
+@pytest.mark.no_coverage
 async def test_0_5_19_leaks_behind_every_router():
     """Upstream 0.5.19 answers from foreign pages whatever the router does."""
     for router in RouterMode:
@@ -101,8 +104,8 @@ async def test_0_5_19_leaks_behind_every_router():
             assert cluster.census[-1].foreign > 100
 
 
-@pytest.mark.parametrize("faults", [frozenset(), STUB])
-async def test_symmetric_pools_refuse_for_themselves(faults: frozenset[Fault]):
+@pytest.mark.parametrize("faults", [{}, STUB])
+async def test_symmetric_pools_refuse_for_themselves(faults: dict[str, float]):
     """With equal pools decode refuses the prompt itself: 400 even with the stub trick, and behind mini_lb."""
     async with running(faults=faults, decode_pool_tokens=10_624, router=RouterMode.DECODE_ONLY) as cluster:
         reply = await ask_tokens(cluster, "cedar", 12_000)
@@ -145,8 +148,8 @@ async def test_checksum_catches_stub_and_truncated_transfers():
             assert cluster.counters["transfer_failures"] == 1
 
 
-@pytest.mark.parametrize("faults", [frozenset(), STUB])
-async def test_aggregated_cluster_refuses(faults: frozenset[Fault]):
+@pytest.mark.parametrize("faults", [{}, STUB])
+async def test_aggregated_cluster_refuses(faults: dict[str, float]):
     """One pool refuses over-limit prompts with 400, stub trick or not, and never reads foreign pages."""
     async with running(topology=Topology.AGGREGATED, faults=faults) as cluster:
         await ask_tokens(cluster, "amber", 10_617)

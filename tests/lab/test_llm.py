@@ -3,9 +3,16 @@ import collections
 import numpy as np
 import pytest
 
+from prober.domain.canary import Canary
+from prober.domain.probe import PromptSpec, SharedPlace, SharedText
+from prober.domain.target import Ask, TextForm
+from prober.lab import sight
 from prober.lab.llm import SimulatedLlm
 from prober.lab.settings import Honesty
+from prober.lab.sight import Lexicon
 from prober.lab.tokenizer import PADDING, Tokenizer
+from prober.prompt.composer import compose
+from prober.prompt.keyring import Keyring
 
 TOKENIZER = Tokenizer()
 DOCUMENT = (
@@ -122,6 +129,18 @@ def test_equal_views_and_seeds_give_equal_plans():
     assert len({reader.answer(DOCUMENT + QUESTION, seed=seed) for seed in range(8)}) > 1
 
 
+def test_clusters_of_other_seeds_draw_otherwise():
+    """The seed of a cluster decides along with that of a request, and both roles of one cluster agree."""
+    honesty, counters = Honesty(copy_error_rate=0.3), collections.Counter()
+    ids = TOKENIZER.encode_chat([("user", DOCUMENT + QUESTION)])
+
+    def contents(seed: int) -> list[list[int]]:
+        llm = SimulatedLlm(TOKENIZER, honesty, counters, seed=seed)
+        return [llm.plan(ids, 0.0, room).content.tolist() for room in range(4)]
+
+    assert contents(1) == contents(1) != contents(2)
+
+
 def test_copy_errors_come_at_their_rate_and_are_counted():
     """Copied words are miswritten in all four ways, about as often as asked for."""
     reader = Reader(copy_error_rate=0.2)
@@ -163,3 +182,117 @@ def test_reasoning_has_the_asked_length(words: int):
     plan = Reader(reasoning_words=words).plan(TOKENIZER.encode_chat([("user", DOCUMENT + QUESTION)]))
     assert len(plan.reasoning) == words
     assert len(plan.ids) == words + len(plan.content)
+
+
+KEYRING = Keyring.create(bytes(32))
+CANARY, OTHER = (Canary.of(number, KEYRING.current_epoch, number) for number in (1, 2))
+
+
+@pytest.mark.parametrize("ask", list(Ask))
+@pytest.mark.parametrize("form", list(TextForm))
+@pytest.mark.parametrize("shared", [None, *SharedPlace])
+def test_what_the_prober_asks_is_understood(ask: Ask, form: TextForm, shared: SharedPlace | None):
+    """Every kind of prompt of the prober is answered with its own phrases, whatever text it shares with others."""
+    spec = PromptSpec(
+        filler_lines=12, form=form, ask=ask, shared=shared and SharedText(source=OTHER, lines=6, place=shared)
+    )
+    prompt = compose(spec, CANARY, KEYRING, None)
+    answer = Reader().answer(prompt.text)
+    for needle in prompt.needles:
+        assert f"The {needle.noun} phrase is {' '.join(needle.phrase)}." in answer
+    assert answer.count("phrase") == len(prompt.needles)
+
+
+def test_one_fact_is_answered_with_its_sentence():
+    """A one-fact prompt is answered with its phrase's sentence and nothing else."""
+    text = "Notebook a b c.\n fox owl elk\nThe lantern phrase is amber birch cedar delta ember flint.\n"
+    assert Reader().answer(text + "Repeat the lantern phrase.\n") == (
+        "The lantern phrase is amber birch cedar delta ember flint."
+    )
+
+
+def test_nothing_to_copy_is_said():
+    """A request for words of a document that has none is answered, not met with silence."""
+    assert Reader().answer("Copy the last 5 words of the document.\n") == "There is nothing to copy."
+
+
+def test_paraphrases_keep_the_phrases():
+    """Other plain words around them leave the phrases as they are."""
+    reader = Reader(paraphrase_rate=1.0)
+    answers = {reader.answer(DOCUMENT + QUESTION, seed=seed) for seed in range(8)}
+    assert len(answers) > 2
+    assert all(answer.count("The harbour phrase is") == 0 for answer in answers)
+    phrases = ("amber birch cedar", "delta ember flint", "grain heath islet")
+    assert all(phrase in answer for answer in answers for phrase in phrases)
+    assert reader.counters["paraphrases"] == 8
+    assert "no harbour phrase" in reader.answer("fox owl\nReply with the harbour phrase.\n")
+
+
+def test_loops_come_after_the_answer():
+    """A looping answer has the sound one first, then repeats a few words of its end over and over."""
+    reader = Reader(looping_rate=1.0)
+    sound, answer = Reader().answer(DOCUMENT + QUESTION), reader.answer(DOCUMENT + QUESTION)
+    assert answer.startswith(sound)
+    rest = answer[len(sound) :].split()
+    assert len(rest) > 100
+    assert len(set(rest)) < 10
+    assert reader.counters["looping_answers"] == 1
+
+
+def test_reasoning_without_end_is_counted():
+    """Overthinking is more reasoning than any ordinary budget."""
+    reader = Reader(overthinking_rate=1.0)
+    assert len(reader.plan(TOKENIZER.encode_chat([("user", DOCUMENT + QUESTION)])).reasoning) > 4_096
+    assert reader.counters["overthinking"] == 1
+
+
+def test_company_changes_words_and_order_only():
+    """A varied answer has all phrases and the same copied words; without company nothing varies."""
+    reader = Reader(batch_variation_rate=1.0)
+    ids = TOKENIZER.encode_chat([("user", DOCUMENT + QUESTION)])
+    assert TOKENIZER.decode(reader.plan(ids).content) == Reader().answer(DOCUMENT + QUESTION)
+    assert reader.counters["batch_variations"] == 0
+    varied = TOKENIZER.decode(reader._llm.plan(ids, 0.0, 1, has_company=True).content)
+    assert varied.index("grain heath islet") < varied.index("delta ember flint") < varied.index("amber birch cedar")
+    assert varied.endswith("reed hazel brook fox owl elk bee ant cod jay")
+
+
+@pytest.mark.parametrize("name", ["paraphrase_rate", "looping_rate", "overthinking_rate"])
+def test_failings_of_whole_answers_fire_at_their_rate(name: str):
+    """At 0.3 about three answers in ten are concerned, both roles draw alike, and no other draw changes."""
+    reader, plain = Reader(**{name: 0.3, "copy_error_rate": 0.1}), Reader(copy_error_rate=0.1)
+    ids = TOKENIZER.encode_chat([("user", DOCUMENT + QUESTION)])
+    changed = 0
+    for seed in range(100):
+        mine, theirs = reader.plan(ids, seed=seed).ids.tolist(), plain.plan(ids, seed=seed).ids.tolist()
+        changed += mine != theirs
+        assert reader.plan(ids, seed=seed).ids.tolist() == mine
+    assert 17 <= changed <= 43
+
+
+def test_a_state_that_decides_is_gone_on_with():
+    """Carrying on continues a text by induction, whatever it asks for."""
+    text = "The lantern phrase is amber birch cedar.\nRepeat the lantern phrase.\nThe lantern phrase is amber"
+    plan = Reader()._llm.carry_on(TOKENIZER.encode(text))
+    assert TOKENIZER.decode(plan.content).startswith(" birch cedar.\nRepeat the lantern phrase.")
+    assert not plan.reasoning.size
+
+
+def test_where_nothing_reads_alike_the_end_is_repeated():
+    """A long view without a likeness is gone on with by its end, not by its beginning."""
+    text = " ".join(f"word{number}" for number in range(200))
+    answer = TOKENIZER.decode(Reader().plan(TOKENIZER.encode(text)).content)
+    assert answer.startswith(" word136 word137")
+
+
+def test_a_remembered_word_is_spelt_once(monkeypatch: pytest.MonkeyPatch):
+    """Words that are looked for are spelt out once; what is remembered stays bounded."""
+    monkeypatch.setattr(sight, "_REMEMBERED_WORDS", 8)
+    lexicon = Lexicon(TOKENIZER)
+    assert lexicon.pieces("lantern") == lexicon.pieces("lantern") != ()
+    spelt = [int(TOKENIZER.encode(word)[0]) >> 1 for word in ("lantern", "Lantern")]
+    assert list(lexicon.pieces("lantern")) == spelt
+    for number in range(20):
+        lexicon.pieces(f"z{number}")
+    assert len(lexicon._pieces) <= 8
+    assert list(lexicon.pieces("lantern")) == spelt

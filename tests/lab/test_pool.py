@@ -120,3 +120,40 @@ async def test_stamps_tell_when_pages_were_written():
     assert pool.latest_write(lease.pages[:1]) == seen
     assert pool.latest_write(lease.pages[:0]) == 0
     lease.release()
+
+
+async def test_borrowed_and_ceded_pages_are_not_returned():
+    """A table may hold pages that belong to others, from the start or from later on: release returns the rest."""
+    pool = pool_of()
+    owner = await pool.reserve(8)
+    owner.take(8)
+    owner.write(0, ids(1, 2, 3, 4, 5, 6, 7, 8), owner=1)
+    reader = await pool.reserve(8)
+    reader.borrow(owner.pages)
+    reader.take(8)
+    reader.write(8, ids(9), owner=2)
+    assert reader.read(9).tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert [reader.owns(place) for place in range(5)] == [False, False, True, True, False]
+    reader.cede([2])
+    reader.release()
+    assert pool.available_tokens == 32 - 8 - 4
+    owner.release()
+    assert pool.available_tokens == 32 - 4
+
+
+async def test_pages_that_are_given_up_do_not_include_what_was_borrowed():
+    """A request that comes back later begins with an empty table, all of which will be its own."""
+    pool = pool_of()
+    owner = await pool.reserve(4)
+    owner.take(4)
+    reader = await pool.reserve(8)
+    reader.borrow(owner.pages)
+    reader.take(4)
+    reader.give_up()
+    assert pool.available_tokens == 28
+    await reader.renew(8)
+    reader.take(8)
+    assert reader.owns(0)
+    reader.release()
+    owner.release()
+    assert pool.available_tokens == 32

@@ -18,12 +18,14 @@ from prober.domain.errors import LabError
 from prober.lab.events import Chunk
 from prober.lab.keys import ANONYMOUS, ApiKeys
 from prober.lab.records import Records
-from prober.lab.server import LabServer, is_loopback
+from prober.lab.server import LabServer
 from prober.lab.settings import LabSettings
 from prober.lab.surfaces.exchange import disconnected
 from prober.lab.surfaces.settings import SurfaceSettings
 from tests.support.lab_clients import KEYS, bearer, chat_body, post
 from tests.support.scripted_cluster import ANSWER, ScriptedCluster, Step
+
+pytestmark = pytest.mark.alone
 
 CHAT = "/v1/chat/completions"
 NATIVE = "/client/v4/accounts/x/ai/run/lab-llm"
@@ -213,24 +215,6 @@ async def test_flood_of_bytes_far_above_the_limit_is_cut_off():
     assert status == b"HTTP/1.1 413 Request Entity Too Large\r\n"
 
 
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("127.0.0.1", True),
-        ("127.9.9.9", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("10.0.0.1", False),
-        ("lab.example", False),
-    ],
-)
-def test_loopback_is_told_from_the_rest(host: str, *, expected: bool):
-    """Only addresses that cannot be reached from elsewhere count; of other names nothing is known."""
-    assert is_loopback(host) is expected
-
-
 def test_lab_refuses_other_addresses_unless_told():
     """A lab with planted leaks must not face a network by accident."""
     with pytest.raises(LabError, match="only when remote access is allowed"):
@@ -371,7 +355,7 @@ def test_records_keep_the_newest():
     clock = iter(range(100))
     records = Records(capacity=2, clock=lambda: float(next(clock)))
     for name in ("one", "two", "three"):
-        records.open("s", name * 100)
+        records.open("s", name * 100, name)
     assert [str(record["request_id"])[:3] for record in records.facts()] == ["two", "thr"]
     assert all(len(str(record["request_id"])) == 128 for record in records.facts())
 

@@ -1,7 +1,7 @@
 import pytest
 
 from prober.lab.events import Stage
-from prober.lab.faults import Fault, Fix
+from prober.lab.fixes import Fix
 from prober.lab.limits import door_refusal, largest_input
 from prober.lab.settings import CONGESTED_LINK_SECONDS, FAST_LINK_SECONDS, LabSettings, preset
 
@@ -35,14 +35,14 @@ def test_presets_set_the_switches_of_their_version():
         "0.5.20": {Fix.RETIRE_AFTER_FORWARD},
         "0.5.21": {Fix.RETIRE_AFTER_FORWARD, Fix.REJECT_AT_DOOR, Fix.DEFERRED_RELEASE},
     }
-    assert preset("0.5.19").apply(LabSettings()).faults == set(Fault)
+    assert preset("0.5.19").apply(LabSettings()).faults == {"stub_handoff": 1.0, "early_release": 1.0}
     with pytest.raises(ValueError, match=r"known: 0\.5\.19"):
         preset("1.0")
 
 
 def test_the_link_is_congested_only_where_late_bytes_matter():
     """Early release comes with a slow link unless told otherwise."""
-    early = frozenset({Fault.EARLY_RELEASE})
+    early = {"early_release": 1.0}
     assert LabSettings().link_seconds_per_token == FAST_LINK_SECONDS
     assert LabSettings(faults=early).link_seconds_per_token == CONGESTED_LINK_SECONDS
     assert LabSettings(faults=early, transfer_seconds_per_token=1.0).link_seconds_per_token == 1.0

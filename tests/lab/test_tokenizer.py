@@ -95,6 +95,7 @@ def test_threads_agree_on_the_ids_of_new_words():
     assert all(np.array_equal(ids, encoded[0]) for ids in encoded)
 
 
+@pytest.mark.alone
 def test_a_million_words_take_a_fraction_of_a_second():
     """Five megabytes are tokenized fast enough not to drown the simulated prefill time."""
     text = ("lamp fern dusk pine moth reed hazel brook " * 2 + "\n") * 62_500

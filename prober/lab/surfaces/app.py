@@ -5,6 +5,7 @@ from starlette.routing import Route
 
 from prober.lab.surfaces import openai, workers_ai
 from prober.lab.surfaces.context import SurfaceContext
+from prober.lab.surfaces.control import Control
 from prober.lab.surfaces.generation import Generation
 from prober.lab.surfaces.inspection import Inspection
 
@@ -12,7 +13,7 @@ ACCOUNT = "/client/v4/accounts/{account}/ai"
 
 
 def build_app(context: SurfaceContext) -> Starlette:
-    """Assemble all surfaces over one cluster."""
+    """Assemble all surfaces over one gateway."""
     inspection = Inspection(context)
     chat = Generation(context, openai.Chat(context.lab.model))
     completions = Generation(context, openai.Completions(context.lab.model))
@@ -30,5 +31,6 @@ def build_app(context: SurfaceContext) -> Starlette:
             Route("/health", inspection.health),
             Route("/metrics", inspection.metrics),
             Route("/lab/records", inspection.records),
+            Route("/lab/rollout", Control(context).rollout, methods=["POST"]),
         ]
     )

@@ -9,8 +9,13 @@ def roles(facts: Mapping[str, object]) -> dict[str, Mapping[str, float]]:
 
 
 def counters(facts: Mapping[str, object]) -> Mapping[str, float]:
-    """Counters since the start."""
+    """Counters since the start, of all clusters together."""
     return _numbers(facts.get("counters"))
+
+
+def gateway_counters(facts: Mapping[str, object]) -> Mapping[str, float]:
+    """Counters of the gateway itself."""
+    return _numbers(facts.get("gateway"))
 
 
 def _numbers(value: object) -> Mapping[str, float]:

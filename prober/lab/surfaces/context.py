@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import AsyncGenerator, Mapping
 from typing import Protocol
 
-from prober.lab.events import Event, GenerateRequest
+from prober.lab.events import FrontEvent, GenerateRequest
 from prober.lab.keys import ApiKeys
 from prober.lab.records import Records
 from prober.lab.settings import LabSettings
@@ -13,10 +13,14 @@ from prober.lab.surfaces.settings import SurfaceSettings
 
 
 class Generator(Protocol):
-    """The cluster, as the surfaces see it."""
+    """What answers, as the surfaces see it."""
 
-    def generate(self, request: GenerateRequest) -> AsyncGenerator[Event, None]:
-        """Yield the request's events, ending with a rejection or a `Done`. Closing it is the client's abort."""
+    def generate(self, request: GenerateRequest) -> AsyncGenerator[FrontEvent, None]:
+        """Yield a head, then events up to a `Done`, a rejection or a `Severed`. Closing it is the client's abort."""
+        ...
+
+    async def restart(self) -> int:
+        """Replace all server processes by new ones, as a rollout does; returns how many."""
         ...
 
     def facts(self) -> Mapping[str, object]:
@@ -28,7 +32,7 @@ class Generator(Protocol):
 class SurfaceContext:
     """One per lab server."""
 
-    cluster: Generator
+    gateway: Generator
     lab: LabSettings
     keys: ApiKeys
     settings: SurfaceSettings

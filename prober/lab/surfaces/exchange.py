@@ -1,19 +1,22 @@
-"""One generation over one HTTP exchange: the cluster's events on one side, a socket on the other."""
+"""One generation over one HTTP exchange: the gateway's events on one side, a socket on the other."""
 
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 
 from starlette.types import Receive, Send
 
 from prober.domain.errors import LabError
-from prober.lab.events import Chunk, Done, Event, Rejection, Stage
+from prober.lab.events import Chunk, Done, FrontEvent, Head, Rejection, Service, Severed, Stage
 from prober.lab.records import AnswerKind, Recording
 from prober.lab.surfaces.frames import EVENT_STREAM_TYPE, JSON_TYPE
 from prober.lab.surfaces.shape import Refused, Shape, Whole
 
 Headers = dict[str, str]
+ShapeOf = Callable[[Head], Shape]
+"""How an answer with this head looks."""
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -58,44 +61,79 @@ class Reply:
         await self.send({"type": "http.response.start", "status": status, "headers": pairs})
 
 
-async def stream_answer(events: AsyncGenerator[Event, None], shape: Shape, reply: Reply) -> None:
-    """Write an event stream. Headers go out with the cluster's first output, never before: SGLang's habit.
+async def stream_answer(events: AsyncGenerator[FrontEvent, None], shape_of: ShapeOf, reply: Reply) -> None:
+    """Write an event stream. Headers go out with the first output, never before: SGLang's habit.
 
     A scheduler's refusal is HTTP 200 with an error frame; the tokenizer's and the router's have a status of their own
     unless text has already gone out.
     """
     async with contextlib.aclosing(events):
-        async for event in events:
-            if isinstance(event, Rejection):
-                await _write_rejection(event, shape, reply)
-                return
-            if isinstance(event, Done):
-                _count(reply.recording, event)
-                opening = b"" if reply.is_started else shape.first()
-                await reply.end_stream(opening + shape.last(event))
-                reply.recording.end(AnswerKind.SERVED)
-                return
-            await _write_chunk(event, shape, reply)
-    raise LabError("the cluster ended a generation without saying how")
+        async for event, shape in _shaped(events, shape_of, reply):
+            match event:
+                case Chunk():
+                    await _write_chunk(event, shape, reply)
+                case Rejection():
+                    await _write_rejection(event, shape, reply)
+                    return
+                case Done():
+                    _count(reply.recording, event)
+                    opening = b"" if reply.is_started else shape.first()
+                    await reply.end_stream(opening + shape.last(event))
+                    reply.recording.end(AnswerKind.SERVED)
+                    return
+                case Severed():
+                    await reply.end_stream(b"" if reply.is_started else shape.first())
+                    reply.recording.end(AnswerKind.SEVERED)
+                    return
+    raise LabError("a generation ended without saying how")
 
 
-async def whole_answer(events: AsyncGenerator[Event, None], shape: Shape, reply: Reply) -> None:
-    """Write one JSON answer once the cluster is done. Every refusal has a status of its own."""
+async def whole_answer(events: AsyncGenerator[FrontEvent, None], shape_of: ShapeOf, reply: Reply) -> None:
+    """Write one JSON answer once all of it is there. Every refusal has a status of its own."""
     chunks: list[Chunk] = []
     async with contextlib.aclosing(events):
-        async for event in events:
-            if isinstance(event, Rejection):
-                await reply.refuse(shape.refused(event), AnswerKind.REJECTED)
-                return
-            if isinstance(event, Done):
-                _count(reply.recording, event)
-                body = shape.whole(_joined(chunks, event))
-                reply.recording.content_is_due()
-                await reply.whole(body)
-                reply.recording.end(AnswerKind.SERVED)
-                return
-            chunks.append(event)
-    raise LabError("the cluster ended a generation without saying how")
+        async for event, shape in _shaped(events, shape_of, reply):
+            match event:
+                case Chunk():
+                    chunks.append(event)
+                case Rejection():
+                    await reply.refuse(shape.refused(event), AnswerKind.REJECTED)
+                    return
+                case Done():
+                    _count(reply.recording, event)
+                    body = shape.whole(_joined(chunks, event))
+                    reply.recording.content_is_due()
+                    await reply.whole(body)
+                    reply.recording.end(AnswerKind.SERVED)
+                    return
+                case Severed():
+                    await reply.whole(shape.whole(_joined(chunks, _NOTHING)))
+                    reply.recording.end(AnswerKind.SEVERED)
+                    return
+    raise LabError("a generation ended without saying how")
+
+
+_NOTHING = Done(finish_reason="", prompt_tokens=0, completion_tokens=0)
+"""What is said of an answer of which nothing is known."""
+
+
+async def _shaped(
+    events: AsyncGenerator[FrontEvent, None], shape_of: ShapeOf, reply: Reply
+) -> AsyncIterator[tuple[Chunk | Rejection | Done | Severed, Shape]]:
+    """Events after a head, each in the shape of the latest head: two answers in one stream show as two.
+
+    What comes ahead of any head was taken from another's answer amid it: a front end gives it the id of the request
+    that it answers, as it knows no other.
+    """
+    answer_id = reply.recording.unique_id
+    shape = shape_of(Head(answer_id=answer_id, service=Service(answer_of=answer_id, backend="")))
+    async for event in events:
+        if isinstance(event, Head):
+            shape = shape_of(event)
+            reply.headers.update(event.headers)
+            reply.recording.service = event.service
+        else:
+            yield event, shape
 
 
 async def run_until(
@@ -148,6 +186,7 @@ def _joined(chunks: list[Chunk], done: Done) -> Whole:
         content="".join(chunk.content for chunk in chunks),
         reasoning="".join(chunk.reasoning for chunk in chunks),
         done=done,
+        logprobs=tuple(itertools.chain.from_iterable(chunk.logprobs for chunk in chunks if chunk.content)),
     )
 
 

@@ -18,26 +18,29 @@ class Inspection:
         self._started = int(dt.datetime.now(dt.UTC).timestamp())
 
     async def models(self, request: Request) -> Response:
-        """List the one LLM; `max_model_len` is the context, not the pool: that is the trap."""
+        """List the model groups; `max_model_len` is the context, not the pool: that is the trap."""
         if self._is_refused(request):
             return _response(sglang_errors.unauthorised())
         lab = self._context.lab
-        card = {
-            "id": lab.model,
-            "object": "model",
-            "created": self._started,
-            "owned_by": "sglang",
-            "root": lab.model,
-            "parent": None,
-            "max_model_len": lab.context_tokens,
-        }
-        return JSONResponse({"object": "list", "data": [card]})
+        cards = [
+            {
+                "id": group.model,
+                "object": "model",
+                "created": self._started,
+                "owned_by": "sglang",
+                "root": group.model,
+                "parent": None,
+                "max_model_len": group.context_tokens,
+            }
+            for group in (lab, *lab.other_groups)
+        ]
+        return JSONResponse({"object": "list", "data": cards})
 
     async def server_info(self, request: Request) -> Response:
         """Sizes and flags; a disaggregated lab answers as its router does, with both roles side by side."""
         if self._is_refused(request):
             return _response(sglang_errors.unauthorised())
-        return JSONResponse(sglang_info.server_info(self._context.lab, self._context.cluster.facts()))
+        return JSONResponse(sglang_info.server_info(self._context.lab, self._context.gateway.facts()))
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """Answer 200 with an empty body."""
@@ -45,14 +48,19 @@ class Inspection:
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """SGLang's series."""
-        families = sglang_metrics.families(self._context.lab, self._context.cluster.facts())
+        families = sglang_metrics.families(self._context.lab, self._context.gateway.facts())
         return PlainTextResponse(exposition.render(families), media_type=exposition.CONTENT_TYPE)
 
     async def records(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """Per-request truth, oldest first, and the cluster's counters; ids, counts and times only."""
-        counters = cluster_facts.counters(self._context.cluster.facts())
+        """Per-request truth, oldest first, the clusters' and the gateway's counters; ids, counts and times only."""
+        facts = self._context.gateway.facts()
         return JSONResponse(
-            {"clock": "CLOCK_MONOTONIC", "records": self._context.records.facts(), "counters": counters}
+            {
+                "clock": "CLOCK_MONOTONIC",
+                "records": self._context.records.facts(),
+                "counters": cluster_facts.counters(facts),
+                "gateway": cluster_facts.gateway_counters(facts),
+            }
         )
 
     def _is_refused(self, request: Request) -> bool:

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from prober.lab.surfaces import sglang_errors
 from prober.lab.surfaces.asking import OPENAI_DEFAULT_MAX_TOKENS, Asked, ask_chat, ask_prompt
 from prober.lab.surfaces.openai_shape import ChatShape, CompletionShape
-from prober.lab.surfaces.shape import Refused, Shape
-from prober.lab.surfaces.surface import Stamp
+from prober.lab.surfaces.shape import Refused, Shape, Stamp
 
 
 class SglangSurface:
@@ -43,9 +42,7 @@ class Chat(SglangSurface):
 
     def shape(self, asked: Asked, stamp: Stamp) -> Shape:
         """Chat objects."""
-        return ChatShape(
-            answer_id=stamp.answer_id, model=asked.model, created=stamp.created, wants_usage=asked.wants_usage
-        )
+        return ChatShape(stamp=stamp, wants_usage=asked.wants_usage)
 
 
 class Completions(SglangSurface):
@@ -59,6 +56,4 @@ class Completions(SglangSurface):
 
     def shape(self, asked: Asked, stamp: Stamp) -> Shape:
         """Text completion objects."""
-        return CompletionShape(
-            answer_id=stamp.answer_id, model=asked.model, created=stamp.created, wants_usage=asked.wants_usage
-        )
+        return CompletionShape(stamp=stamp, wants_usage=asked.wants_usage)

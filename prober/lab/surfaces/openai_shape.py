@@ -2,24 +2,26 @@
 
 import abc
 import dataclasses
+import itertools
 from typing import ClassVar
 
-from prober.lab.events import Chunk, Done, Rejection
+from prober.lab.events import Chunk, Done, Rejection, TokenLogprob
 from prober.lab.surfaces import sglang_errors
 from prober.lab.surfaces.frames import data_frame, json_bytes
-from prober.lab.surfaces.shape import Refused, Whole
+from prober.lab.surfaces.shape import Refused, Stamp, Whole
 
 
 def usage_object(done: Done) -> dict[str, object]:
-    """Token counts; SGLang leaves `prompt_tokens_details` null when nothing was cached, so missing is not zero.
+    """Token counts; `prompt_tokens_details` is null where cached tokens are not reported, so missing is not zero.
 
-    `reasoning_tokens` stands at the top level there.
+    `reasoning_tokens` stands at the top level, as at SGLang.
     """
+    cached = done.cached_tokens
     return {
         "prompt_tokens": done.prompt_tokens,
         "total_tokens": done.prompt_tokens + done.completion_tokens,
         "completion_tokens": done.completion_tokens,
-        "prompt_tokens_details": {"cached_tokens": done.cached_tokens} if done.cached_tokens else None,
+        "prompt_tokens_details": None if cached is None else {"cached_tokens": cached},
         "reasoning_tokens": done.reasoning_tokens,
     }
 
@@ -28,10 +30,7 @@ def usage_object(done: Done) -> dict[str, object]:
 class OpenAiShape(abc.ABC):
     """What chat and text completions have in common: the head of each object, endings and errors."""
 
-    answer_id: str
-    model: str
-    created: int
-    """Seconds since the epoch."""
+    stamp: Stamp
     wants_usage: bool
 
     STREAM_KIND: ClassVar[str]
@@ -74,7 +73,9 @@ class OpenAiShape(abc.ABC):
         return sglang_errors.refused(rejection)
 
     def _head(self, kind: str) -> dict[str, object]:
-        return {"id": self.answer_id, "object": kind, "created": self.created, "model": self.model}
+        stamp = self.stamp
+        head = {"id": stamp.answer_id, "object": kind, "created": stamp.created, "model": stamp.model}
+        return head | ({"system_fingerprint": stamp.fingerprint} if stamp.fingerprint else {})
 
     def _frame(self, choice: dict[str, object]) -> bytes:
         return data_frame({**self._head(self.STREAM_KIND), "choices": [choice], "usage": None})
@@ -102,7 +103,8 @@ class ChatShape(OpenAiShape):
         if chunk.reasoning:
             frames += self._delta({"content": None, "reasoning_content": chunk.reasoning})
         if chunk.content:
-            frames += self._delta({"content": chunk.content, "reasoning_content": None})
+            logprobs = _chat_logprobs(chunk.logprobs)
+            frames += self._delta({"content": chunk.content, "reasoning_content": None}, logprobs=logprobs)
         return frames
 
     def finish(self, finish_reason: str) -> bytes:
@@ -117,10 +119,17 @@ class ChatShape(OpenAiShape):
             "reasoning_content": answer.reasoning or None,
             "tool_calls": None,
         }
-        return {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.done.finish_reason}
+        return {
+            "index": 0,
+            "message": message,
+            "logprobs": _chat_logprobs(answer.logprobs),
+            "finish_reason": answer.done.finish_reason or None,
+        }
 
-    def _delta(self, delta: dict[str, object], finish_reason: str | None = None) -> bytes:
-        return self._frame({"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason})
+    def _delta(
+        self, delta: dict[str, object], finish_reason: str | None = None, logprobs: dict[str, object] | None = None
+    ) -> bytes:
+        return self._frame({"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish_reason})
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +146,7 @@ class CompletionShape(OpenAiShape):
     def chunk(self, chunk: Chunk) -> bytes:
         """All text in one channel."""
         text = chunk.reasoning + chunk.content
-        return self._frame(_text_choice(text, None)) if text else b""
+        return self._frame(_text_choice(text, None, chunk.logprobs)) if text else b""
 
     def finish(self, finish_reason: str) -> bytes:
         """Empty text with the finish reason."""
@@ -145,8 +154,33 @@ class CompletionShape(OpenAiShape):
 
     def choice(self, answer: Whole) -> dict[str, object]:
         """Text and finish reason."""
-        return _text_choice(answer.reasoning + answer.content, answer.done.finish_reason)
+        return _text_choice(answer.reasoning + answer.content, answer.done.finish_reason or None, answer.logprobs)
 
 
-def _text_choice(text: str, finish_reason: str | None) -> dict[str, object]:
-    return {"index": 0, "text": text, "logprobs": None, "finish_reason": finish_reason}
+def _text_choice(text: str, finish_reason: str | None, tokens: tuple[TokenLogprob, ...] = ()) -> dict[str, object]:
+    return {"index": 0, "text": text, "logprobs": _text_logprobs(tokens), "finish_reason": finish_reason}
+
+
+def _chat_logprobs(tokens: tuple[TokenLogprob, ...]) -> dict[str, object] | None:
+    if not tokens:
+        return None
+    return {
+        "content": [
+            {"token": token.text, "bytes": list(token.text.encode()), "logprob": token.logprob, "top_logprobs": []}
+            for token in tokens
+        ]
+    }
+
+
+def _text_logprobs(tokens: tuple[TokenLogprob, ...]) -> dict[str, object] | None:
+    """The older form: parallel lists."""
+    if not tokens:
+        return None
+    texts = [token.text for token in tokens]
+    offsets = itertools.accumulate(map(len, texts[:-1]), initial=0)
+    return {
+        "text_offset": list(offsets),
+        "token_logprobs": [token.logprob for token in tokens],
+        "tokens": texts,
+        "top_logprobs": None,
+    }

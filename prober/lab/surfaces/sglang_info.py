@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from prober.lab.faults import Fix
+from prober.lab.fixes import Fix
 from prober.lab.settings import LabSettings
 from prober.lab.surfaces import cluster_facts
 

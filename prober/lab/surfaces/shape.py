@@ -3,7 +3,21 @@
 import dataclasses
 from typing import Protocol
 
-from prober.lab.events import Chunk, Done, Rejection
+from prober.lab.events import Chunk, Done, Rejection, TokenLogprob
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Identity of one answer."""
+
+    answer_id: str
+    """32 hex digits, drawn by the lab: were a client's own id to name a generation, two clients could collide."""
+    created: int
+    """Seconds since the epoch."""
+    model: str
+    """Name to report."""
+    fingerprint: str = ""
+    """OpenAI's `system_fingerprint`; empty: none is reported."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +27,7 @@ class Whole:
     content: str = dataclasses.field(repr=False)
     reasoning: str = dataclasses.field(repr=False)
     done: Done
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,21 +1,10 @@
 """One way to ask the lab for a generation: how to read a request, how to shape and refuse an answer."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Protocol
 
 from prober.lab.surfaces.asking import Asked
-from prober.lab.surfaces.shape import Refused, Shape
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
-    """Identity of one answer."""
-
-    answer_id: str
-    """32 hex digits, drawn by the lab: were a client's own id to name a generation, two clients could collide."""
-    created: int
-    """Seconds since the epoch."""
+from prober.lab.surfaces.shape import Refused, Shape, Stamp
 
 
 class Surface(Protocol):

@@ -7,8 +7,7 @@ from prober.lab.settings import LabSettings
 from prober.lab.surfaces import workers_ai_shape
 from prober.lab.surfaces.asking import WORKERS_AI_DEFAULT_MAX_TOKENS, Asked, ask_chat, ask_prompt
 from prober.lab.surfaces.settings import NativeShape, SurfaceSettings
-from prober.lab.surfaces.shape import Refused, Shape
-from prober.lab.surfaces.surface import Stamp
+from prober.lab.surfaces.shape import Refused, Shape, Stamp
 
 CHARACTERS_PER_TOKEN = 4
 """The classic front door's estimate; coarse on purpose, it never sees the tokenizer."""
@@ -38,7 +37,7 @@ class WorkersAiSurface:
         return workers_ai_shape.busy()
 
     def _admit(self, asked: Asked) -> Asked | Refused:
-        if asked.model != self._lab.model:
+        if asked.model not in self._lab.groups:
             return workers_ai_shape.no_such_model()
         characters = sum(len(content) for _, content in asked.messages)
         estimate = characters // CHARACTERS_PER_TOKEN + asked.max_tokens
@@ -64,9 +63,7 @@ class Native(WorkersAiSurface):
         """Legacy or chat-shaped, as the lab is set."""
         if self._settings.native_shape is NativeShape.LEGACY:
             return workers_ai_shape.NativeLegacyShape(answer_id=stamp.answer_id)
-        return workers_ai_shape.NativeChatShape(
-            answer_id=stamp.answer_id, model=asked.model, created=stamp.created, wants_usage=asked.wants_usage
-        )
+        return workers_ai_shape.NativeChatShape(stamp=stamp, wants_usage=asked.wants_usage)
 
 
 class Compatible(WorkersAiSurface):
@@ -80,6 +77,4 @@ class Compatible(WorkersAiSurface):
 
     def shape(self, asked: Asked, stamp: Stamp) -> Shape:
         """Chat objects with this surface's errors."""
-        return workers_ai_shape.CompatibleShape(
-            answer_id=stamp.answer_id, model=asked.model, created=stamp.created, wants_usage=asked.wants_usage
-        )
+        return workers_ai_shape.CompatibleShape(stamp=stamp, wants_usage=asked.wants_usage)

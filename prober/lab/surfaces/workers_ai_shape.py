@@ -108,7 +108,7 @@ class NativeChatShape(ChatShape):
 
     def refused(self, rejection: Rejection) -> Refused:
         """Engine's words in the envelope."""
-        return _native_refusal(rejection, self.answer_id)
+        return _native_refusal(rejection, self.stamp.answer_id)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class CompatibleShape(ChatShape):
     def refused(self, rejection: Rejection) -> Refused:
         """Engine's words under `error`."""
         code = "invalid_prompt" if rejection.status < FIRST_SERVER_ERROR else "server_error"
-        error = {"code": code, "message": engine_text(rejection, self.answer_id)}
+        error = {"code": code, "message": engine_text(rejection, self.stamp.answer_id)}
         return Refused(status=rejection.status, body=json_bytes({"error": error}))
 
 

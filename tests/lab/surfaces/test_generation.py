@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from prober.lab.faults import Fault, Fix
+from prober.lab.fixes import Fix
 from prober.lab.server import LabServer
 from prober.lab.settings import LabSettings, Topology
 from tests.support.lab_clients import KEYS, bearer, chat_body, frames, post
 
 CHAT = "/v1/chat/completions"
 SMALL = {"context_tokens": 16_384, "prefill_pool_tokens": 4096, "decode_pool_tokens": 12_288}
-LEAKY = LabSettings(keys=KEYS, faults=frozenset({Fault.STUB_HANDOFF}), **SMALL)
-FIXED = LabSettings(keys=KEYS, faults=frozenset({Fault.STUB_HANDOFF}), fixes=frozenset({Fix.REJECT_AT_DOOR}), **SMALL)
+LEAKY = LabSettings(keys=KEYS, faults={"stub_handoff": 1.0}, **SMALL)
+FIXED = LabSettings(keys=KEYS, faults={"stub_handoff": 1.0}, fixes=frozenset({Fix.REJECT_AT_DOOR}), **SMALL)
 AGGREGATED = LabSettings(keys=KEYS, topology=Topology.AGGREGATED, **SMALL)
 
 _words = itertools.count()

@@ -1,20 +1,13 @@
-"""Switches: where upstream's bugs sat, and upstream's repairs."""
+"""Upstream's repairs, and how a router joins the halves of a request."""
 
 import enum
 
 
-class Fault(enum.Enum):
-    """A bug to build in."""
+class Fix(enum.StrEnum):
+    """A repair with machinery of its own. Other repairs are names that a fault lists in `FIXES`: they unmake it.
 
-    STUB_HANDOFF = "stub_handoff"
-    """Admission asks "finished?" and not "rejected?": a refused prompt lives on as a one-token stub (SGLang 0.4.7 to
-    0.5.19, issue #30233)."""
-    EARLY_RELEASE = "early_release"
-    """An abort frees decode pages at once, while the prefill still writes into them (SGLang up to 0.5.20)."""
-
-
-class Fix(enum.Enum):
-    """A repair to build in. A fix without its fault changes nothing but what its text says."""
+    A fix without its fault changes nothing but what its text says.
+    """
 
     RETIRE_AFTER_FORWARD = "retire_after_forward"
     """The prefill retires a refused stub after its forward pass, before anything is sent (PR #36988, 0.5.20)."""
@@ -24,6 +17,8 @@ class Fix(enum.Enum):
     """Decode holds an aborted request's pages until the prefill drained, at most 30 s (PR #35049, on since 0.5.21)."""
     TRANSFER_CHECKSUM = "transfer_checksum"
     """Both roles digest the pages and decode refuses a mismatch with 500 (PR #39500, off unless asked for)."""
+    FAIL_FAILED_LOADS = "fail_failed_loads"
+    """A failed load from a cache tier ends its request with 500 (vLLM `kv_load_failure_policy: fail`)."""
 
 
 class RouterMode(enum.Enum):
