@@ -1,17 +1,21 @@
 """Opens the database and keeps its faults in our own words."""
 
+import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
+import aiosqlite
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from prober.domain.errors import LedgerError
+from prober.domain.errors import LedgerError, LedgerGoneError
+from prober.store.faults import FAULTS, explain
 
 DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
 """Scheme of a database URL -> SQLAlchemy's name for its asynchronous driver."""
@@ -27,9 +31,7 @@ STATEMENT_TIMEOUT_SECONDS = 60
 """A PostgreSQL that stops answering must not hold a run for ever."""
 
 _READS_ONLY = "prober_reads_only"
-
-_FAULTS = (SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError, sqlite3.Error, OSError)
-"""Drivers raise their own exceptions while connecting, past SQLAlchemy."""
+_THREAD_END_SECONDS = 5.0
 
 
 class Database:
@@ -58,11 +60,19 @@ class Database:
         """One transaction: committed when the block ends, rolled back when it raises.
 
         Raises:
-            LedgerError: the database failed; other exceptions of the block pass through.
+            LedgerError: the database failed; other exceptions of the block pass through. LedgerGoneError where waiting
+                may help: it says whether the transaction may stand all the same.
         """
-        with in_our_words():
-            async with self._pool.begin() as connection:
-                yield connection
+        is_committing = False
+        try:
+            with in_our_words():
+                async with self._pool.begin() as connection:
+                    yield connection
+                    is_committing = True
+        except LedgerGoneError as error:
+            error.is_in_doubt = is_committing
+            await self._connect_anew()
+            raise
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -74,6 +84,38 @@ class Database:
         with in_our_words():
             async with self._pool.execution_options(**{_READS_ONLY: True}).begin() as connection:
                 yield connection
+
+    @contextlib.asynccontextmanager
+    async def notices(self, channel: str, tell: Callable[[], None]) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
+        """Listen on a channel of PostgreSQL's with a connection of its own; yields a check that it still lives.
+
+        Raises:
+            LedgerError: the database failed, or is of a kind that notifies nobody.
+        """
+        with in_our_words():
+            async with self._pool.connect() as connection:
+                driver = (await connection.get_raw_connection()).driver_connection
+                if not isinstance(driver, asyncpg.Connection):
+                    raise LedgerError("Only PostgreSQL notifies.")
+                # The channel, sender and payload say nothing that is needed.
+                await driver.add_listener(channel, lambda *_: tell())
+                driver.add_termination_listener(lambda _: tell())
+
+                async def is_alive() -> bool:
+                    with in_our_words():
+                        return not driver.is_closed() and await driver.fetchval("SELECT true", timeout=10)
+
+                try:
+                    yield is_alive
+                finally:
+                    # The pool must not get a connection back that listens.
+                    await connection.invalidate()
+
+    async def _connect_anew(self) -> None:
+        """Use no idle connection to a file again: one opened while the file took no writes never will."""
+        if self.kind == "sqlite":
+            with contextlib.suppress(*FAULTS):
+                await self._pool.dispose()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -88,8 +130,8 @@ def in_our_words() -> Iterator[None]:
     """
     try:
         yield
-    except _FAULTS as error:
-        raise LedgerError(_explain(error)) from None
+    except FAULTS as error:
+        raise explain(error) from None
 
 
 def _create(url: str, *, is_migrating: bool) -> tuple[str, AsyncEngine]:
@@ -100,15 +142,35 @@ def _create(url: str, *, is_migrating: bool) -> tuple[str, AsyncEngine]:
         arguments: dict[str, object] = {"timeout": BUSY_TIMEOUT_SECONDS if is_sqlite else CONNECT_TIMEOUT_SECONDS}
         if not is_sqlite and not is_migrating:
             arguments["command_timeout"] = STATEMENT_TIMEOUT_SECONDS
+        options: dict[str, object] = {}
+        if is_sqlite:
+            arguments = {"async_creator_fn": _connect_sqlite, **arguments}
+        else:
+            # Whatever the server's default: claims, slots, folding and budgets read what stands after their wait for
+            # a lock, which a snapshot taken before it would not show.
+            options["isolation_level"] = "READ COMMITTED"
         pool = create_async_engine(
             parsed.set(drivername=driver),
             hide_parameters=True,
             pool_pre_ping=not is_sqlite,
             connect_args=arguments,
+            **options,
         )
     except (ArgumentError, NoSuchModuleError, KeyError, ValueError):
         raise LedgerError(f"The database URL cannot be used; it should read {URL_FORMS}.") from None
     return ("sqlite" if is_sqlite else "postgresql"), pool
+
+
+async def _connect_sqlite(path: str, **arguments: Any) -> aiosqlite.Connection:  # noqa: ANN401 - sqlite3.connect's
+    """Open a file. A failed attempt leaves no thread behind, which would report to an event loop closed by then."""
+    connection = aiosqlite.connect(path, **arguments)
+    thread = connection._thread  # noqa: SLF001 - SQLAlchemy's own creator does the same
+    thread.daemon = True
+    try:
+        return await connection
+    except BaseException:
+        await asyncio.to_thread(thread.join, _THREAD_END_SECONDS)
+        raise
 
 
 def _tame_sqlite(pool: AsyncEngine, *, enforce_foreign_keys: bool) -> None:
@@ -121,15 +183,12 @@ def _tame_sqlite(pool: AsyncEngine, *, enforce_foreign_keys: bool) -> None:
     @event.listens_for(pool.sync_engine, "connect")
     def _on_connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
-        cursor = connection.cursor()
-        for pragma in (
-            f"busy_timeout={BUSY_TIMEOUT_SECONDS * 1_000}",
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            f"foreign_keys={'ON' if enforce_foreign_keys else 'OFF'}",
-        ):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
+        try:
+            _set_up(connection, enforce_foreign_keys=enforce_foreign_keys)
+        except BaseException:
+            # The pool forgets a connection whose set-up failed, and its thread would outlive the event loop.
+            connection.close()
+            raise
 
     @event.listens_for(pool.sync_engine, "begin")
     def _on_begin(connection: sa.Connection) -> None:
@@ -137,33 +196,17 @@ def _tame_sqlite(pool: AsyncEngine, *, enforce_foreign_keys: bool) -> None:
         connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
 
 
-_ADVICE = (
-    (
-        ("no such table", "no such column", "undefinedtable", "undefinedcolumn"),
-        "has no (or an older) schema; run `prober db upgrade`",
-    ),
-    (("locked",), "stayed locked by another process for too long"),
-    (("unable to open", "readonly"), "file cannot be opened for writing; check its folder and permissions"),
-    (("disk is full", "disk i/o error", "diskfull"), "cannot be written; is its disk full?"),
-    (("not a database",), "file is no SQLite database"),
-    (("invalidpassword", "invalidauthorization"), "refuses our name or password"),
-    (("invalidcatalogname",), "does not exist on that server"),
-    (("integrity", "uniqueviolation", "foreignkeyviolation"), "refused a row that contradicts others"),
-)
-"""Marks in the fault's class names or in SQLite's fixed texts -> what to tell. The text itself is never shown."""
-
-
-def _explain(error: Exception) -> str:
-    """Tell faults apart that are mended in different places; name the classes of the rest."""
-    origin = getattr(error, "orig", None) or error
-    cause = getattr(origin, "__cause__", None) or origin
-    classes = list(dict.fromkeys(type(fault).__name__ for fault in (error, origin, cause)))
-    marks = " ".join(classes).lower()
-    if isinstance(cause, sqlite3.Error):
-        marks += f" {cause}".lower()
-    for known, advice in _ADVICE:
-        if any(mark in marks for mark in known):
-            return f"The database {advice}."
-    if isinstance(error, OSError):
-        return f"The database cannot be reached ({type(error).__name__})."
-    return f"The database failed ({', '.join(classes)})."
+def _set_up(connection: sqlite3.Connection, *, enforce_foreign_keys: bool) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA page_count")
+    if cursor.fetchone() == (0,):
+        # Decides, before anything is written, that the file can shrink; in an old one it would only wait for writers.
+        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    for pragma in (
+        f"busy_timeout={BUSY_TIMEOUT_SECONDS * 1_000}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        f"foreign_keys={'ON' if enforce_foreign_keys else 'OFF'}",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

@@ -1,5 +1,6 @@
 """What people ask the ledger: which findings, which runs, whose canary."""
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,14 +8,19 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from prober.domain.canary import Canary
+from prober.domain.fault_kind import FaultKind
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
+from prober.domain.probe import Role
 from prober.domain.reading import Sighting
 from prober.domain.verdict import Spending
 from prober.runner.ports import Clock
 from prober.store.database import Database
-from prober.store.rows import StoredCanary, StoredFinding, StoredRun, clip
-from prober.store.schema import findings, probes, runs, sightings
+from prober.store.pruned import pruned_before
+from prober.store.rows import StoredCanary, StoredFinding, StoredRun, StoredTally, clip
+from prober.store.schema.runs import findings, observations, probes, runs, sightings
+from prober.store.schema.vault import Pruned
+from prober.store.self_test_rows import is_of_users
 
 
 class LedgerLookups:
@@ -25,34 +31,49 @@ class LedgerLookups:
         self._clock = clock
 
     async def runs(self, *, target: str | None = None, limit: int = 50) -> tuple[StoredRun, ...]:
-        """List runs, newest first, open ones included."""
+        """List runs, newest first, open ones included; self-tests only where their own target is asked for."""
         query = sa.select(runs).order_by(runs.c.started_at.desc(), runs.c.run_id).limit(limit)
-        if target is not None:
-            query = query.where(runs.c.target == target)
+        query = query.where(is_of_users(runs.c.target) if target is None else runs.c.target == target)
         async with self._database.read() as connection:
             return tuple(map(_run, await connection.execute(query)))
+
+    async def run(self, run_id: str) -> StoredRun | None:
+        """Show one run."""
+        async with self._database.read() as connection:
+            row = (await connection.execute(sa.select(runs).where(runs.c.run_id == run_id))).one_or_none()
+        return None if row is None else _run(row)
 
     async def findings(
         self,
         *,
         worse_than: Outcome = Outcome.CLEAN,
         run_id: str | None = None,
+        target: str | None = None,
+        reason: Reason | None = None,
         is_acknowledged: bool | None = None,
+        before: int | None = None,
         limit: int = 100,
     ) -> tuple[StoredFinding, ...]:
-        """List findings, newest first, without their sightings.
+        """List findings, newest first, without their sightings; self-tests' only where their run or target is named.
 
         Args:
             worse_than: only outcomes worse than this one; CLEAN leaves all that is not clean.
             run_id: only this run's.
+            target: only this target's.
+            reason: only those of this reason.
             is_acknowledged: only those (not) acknowledged; None for both.
+            before: only what was stored before the finding of this id: the last one of the page before.
             limit: at most so many.
         """
         wanted = [outcome for outcome in Outcome if outcome.rank > worse_than.rank]
-        query = _FINDINGS.where(findings.c.outcome.in_(wanted)).limit(limit)
-        query = query.order_by(findings.c.found_at.desc(), findings.c.id.desc())
-        if run_id is not None:
-            query = query.where(findings.c.run_id == run_id)
+        query = _FINDINGS.where(findings.c.outcome.in_(wanted)).limit(limit).order_by(findings.c.id.desc())
+        for column, value in ((findings.c.run_id, run_id), (runs.c.target, target), (findings.c.reason, reason)):
+            if value is not None:
+                query = query.where(column == value)
+        if run_id is None and target is None:
+            query = query.where(is_of_users(runs.c.target))
+        if before is not None:
+            query = query.where(findings.c.id < before)
         if is_acknowledged is not None:
             acknowledged = findings.c.acknowledged_at
             query = query.where(acknowledged.is_not(None) if is_acknowledged else acknowledged.is_(None))
@@ -67,7 +88,7 @@ class LedgerLookups:
                 return None
             query = sa.select(sightings).where(sightings.c.finding_id == finding_id).order_by(sightings.c.id)
             seen = tuple(map(_sighting, await connection.execute(query)))
-            owners = [await _whose(connection, canary) for canary in dict.fromkeys(s.canary for s in seen)]
+            owners = [await whose(connection, canary) for canary in dict.fromkeys(s.canary for s in seen)]
         return _finding(row, seen, tuple(owner for owner in owners if owner is not None))
 
     async def acknowledge(self, finding_id: int, by: str) -> bool:
@@ -83,18 +104,47 @@ class LedgerLookups:
             )
         return True
 
+    async def tallies(self, target: str) -> tuple[StoredTally, ...]:
+        """Count a target's judged probes by scenario, build and outcome; scenarios in alphabetical order.
+
+        Only probes that the scenario exists for count, and their re-probes: what seeds, primes or provokes does not.
+        """
+        last_at = sa.func.max(observations.c.sent_at).label("last_at")
+        key = (probes.c.scenario, runs.c.build, observations.c.outcome)
+        query = (
+            sa.select(*key, sa.func.count().label("probes"), last_at)
+            .join_from(observations, probes, observations.c.probe_id == probes.c.id)
+            .join(runs, probes.c.run_id == runs.c.run_id)
+            .where(runs.c.target == target, probes.c.role.in_(_CHECKING))
+            .group_by(*key)
+            .order_by(*key)
+        )
+        async with self._database.read() as connection:
+            return tuple(
+                StoredTally(
+                    scenario=row.scenario, build=row.build, outcome=row.outcome, probes=row.probes, last_at=row.last_at
+                )
+                for row in await connection.execute(query)
+            )
+
+    async def canaries_pruned_before(self) -> dt.datetime | None:
+        """Tell up to when canaries may be gone: one that is not found was never sent, or before; None: all are here."""
+        async with self._database.read() as connection:
+            return await pruned_before(connection, Pruned.RUNS)
+
     async def whose(self, canary: Canary) -> StoredCanary | None:
         """Tell which run and probe sent a canary first; None if this ledger never did."""
         async with self._database.read() as connection:
-            return await _whose(connection, canary)
+            return await whose(connection, canary)
 
 
+_CHECKING = (Role.CHECK, Role.CONFIRMATION)
 _FINDINGS = sa.select(findings, runs.c.target, probes.c.label).join_from(
     findings.join(runs, findings.c.run_id == runs.c.run_id), probes, findings.c.probe_id == probes.c.id, isouter=True
 )
 
 
-async def _whose(connection: AsyncConnection, canary: Canary) -> StoredCanary | None:
+async def whose(connection: AsyncConnection, canary: Canary) -> StoredCanary | None:
     """Look a canary up by its numbers; rewrites bear their first text's canary, so the oldest row is the sender."""
     query = (
         sa.select(probes)
@@ -133,6 +183,11 @@ def _run(row: sa.Row[Any]) -> StoredRun:
         reasons=tuple(map(Reason, row.reasons or ())),
         probes=row.probes,
         spent=spent,
+        trigger=row.trigger,
+        scenarios=tuple(row.scenarios),
+        conclusive=row.conclusive,
+        clean=row.clean,
+        leak_rate_upper95=row.leak_rate_upper95,
     )
 
 
@@ -163,6 +218,7 @@ def _finding(row: sa.Row[Any], seen: tuple[Sighting, ...] = (), donors: Sequence
             evidence_bits=row.evidence_bits,
             sightings=seen,
             is_confirmed=row.is_confirmed,
+            kinds=tuple(map(FaultKind, row.kinds or ())),
         ),
         acknowledged_at=row.acknowledged_at,
         acknowledged_by=row.acknowledged_by,

@@ -5,7 +5,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from prober.domain.campaign import Run
+from prober.domain.campaign import Run, Trigger
 from prober.domain.canary import Canary
 from prober.domain.evidence import Evidence, Judgement
 from prober.domain.finding import Finding, Reason
@@ -14,13 +14,16 @@ from prober.domain.probe import Probe
 from prober.domain.prompt import Prompt
 from prober.domain.reading import Sighting
 from prober.domain.verdict import RunReport, Spending
-from prober.store.schema import NAME_LENGTH
+from prober.store.schema.columns import NAME_LENGTH
+from prober.store.terms import terms_of
 
 Row = dict[str, Any]
 
 MAX_HEADERS = 40
 
 MAX_MESSAGE = 4_000
+
+MAX_FACT = 1_000
 
 MAX_COUNT = 2**62
 """A remote may report any number; no database column holds any number."""
@@ -39,6 +42,11 @@ class StoredRun:
     reasons: tuple[Reason, ...]
     probes: int | None
     spent: Spending | None
+    trigger: Trigger | None = None
+    scenarios: tuple[str, ...] = ()
+    conclusive: int | None = None
+    clean: int | None = None
+    leak_rate_upper95: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +80,18 @@ class StoredFinding:
     """Who sent the canaries sighted, as far as this ledger knows them."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTally:
+    """Judged probes of one scenario against one build of a target, with one outcome."""
+
+    scenario: str
+    build: str
+    outcome: Outcome
+    probes: int
+    last_at: dt.datetime
+    """When the latest of them was sent."""
+
+
 def clip(text: str, length: int = NAME_LENGTH) -> str:
     """Bound a string of the remote's, and drop what no database stores: NUL and lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "ignore").decode()[:length]
@@ -98,6 +118,8 @@ def run_row(run: Run, estimate: Spending, now: dt.datetime) -> Row:
         "tenants": {str(tenant.number): clip(tenant.name) for tenant in campaign.tenants},
         "started_at": run.started_at,
         "last_seen_at": now,
+        "terms": terms_of(campaign),
+        "facts": {clip(name): clip(value, MAX_FACT) for name, value in run.facts.items()},
         **_spending("estimated", estimate),
     }
 
@@ -172,6 +194,7 @@ def observation_row(probe_id: int, judgement: Judgement) -> Row:
         "token_frames": observation.token_frames,
         "bad_frames": observation.bad_frames,
         "bytes_received": observation.bytes_received,
+        "system_fingerprint": _clipped(observation.system_fingerprint),
         **_reading(evidence),
     }
 
@@ -188,6 +211,7 @@ def finding_row(run_id: str, probe_id: int | None, finding: Finding, now: dt.dat
         "message": clip(finding.message, MAX_MESSAGE),
         "evidence_bits": finding.evidence_bits,
         "is_confirmed": finding.is_confirmed,
+        "kinds": [kind.value for kind in finding.kinds],
     }
 
 

@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from prober.domain.errors import LedgerError
+from prober.domain.errors import LedgerError, LedgerGoneError
 from prober.domain.verdict import Spending
 from prober.store import database as database_module
 from prober.store.database import Database, in_our_words
 from prober.store.ledger import SqlLedger
 from prober.store.lookups import LedgerLookups
-from prober.store.schema import probes, runs
+from prober.store.schema.runs import probes, runs
 from tests.store.conftest import execute
 from tests.support.evidence import a_probe, a_prompt
 from tests.support.ledger import SettableClock
+from tests.support.outages import ReadOnlyFile
 from tests.support.reports import DONOR_CANARY, a_run
 
 SECRET = "hunter2-pa55word"
@@ -219,6 +220,44 @@ async def test_a_server_that_dropped_its_connections_is_connected_to_again(
         pid = (await connection.execute(sa.text("SELECT pg_backend_pid()"))).scalar_one()
     await execute(postgres_server, f"SELECT pg_terminate_backend({int(pid)})")
     await ledger.remember(a_run(), PLANNED)
+
+
+async def test_transactions_see_what_stands_whatever_the_servers_default(postgres_database: Database):
+    """Claims, slots and budgets wait for a lock, then read: an older snapshot would show them what is no longer so."""
+    async with postgres_database.begin() as connection:
+        name = (await connection.execute(sa.select(sa.func.current_database()))).scalar_one()
+        await connection.execute(sa.text(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'"))
+    await postgres_database.close()
+    for transaction in (postgres_database.begin, postgres_database.read):
+        async with transaction() as connection:
+            assert (await connection.execute(sa.text("SHOW transaction_isolation"))).scalar_one() == "read committed"
+
+
+async def test_a_commit_that_got_no_answer_is_in_doubt(postgres_database: Database, postgres_server: str):
+    """Cut before it, nothing stands; cut at it, it may: whoever writes it again must look first."""
+
+    async def insert_and_be_cut(*, before_commit: bool) -> None:
+        async with postgres_database.begin() as connection:
+            pid = (await connection.execute(sa.text("SELECT pg_backend_pid()"))).scalar_one()
+            await execute(postgres_server, f"SELECT pg_terminate_backend({int(pid)})")
+            if before_commit:
+                await connection.execute(sa.text("SELECT 1"))
+
+    for before_commit in (True, False):
+        with pytest.raises(LedgerGoneError) as raised:
+            await insert_and_be_cut(before_commit=before_commit)
+        assert raised.value.is_in_doubt is not before_commit
+
+
+async def test_a_connection_opened_on_a_read_only_file_is_not_used_again(sqlite_database: Database, tmp_path: Path):
+    """Once the file can be written, so can the database, by the same process."""
+    outage = ReadOnlyFile(sqlite_database, tmp_path / "ledger.db")
+    ledger = SqlLedger(sqlite_database, SettableClock())
+    await outage.begin()
+    with pytest.raises(LedgerGoneError, match="takes no writes"):
+        await ledger.open_run(a_run(), Spending())
+    await outage.end()
+    await ledger.open_run(a_run(), Spending())
 
 
 async def test_deleting_a_run_deletes_all_of_it(database: Database):

@@ -1,11 +1,14 @@
 """Contract of every ledger: SQLite, PostgreSQL, and the fake that other tests use."""
 
+import dataclasses
 import datetime as dt
 
 import pytest
 
+from prober.detect.marking import mark_of
 from prober.domain.errors import LedgerError
 from prober.domain.finding import Reason
+from prober.domain.options import Arm, Trial
 from prober.domain.outcome import Outcome
 from tests.support.evidence import a_prompt
 from tests.support.ledger import SettableClock
@@ -134,3 +137,27 @@ async def test_a_verdict_overrides_an_abandonment_declared_too_early(ledgers: Le
     (stored,) = await ledgers.lookups.runs()
     assert stored.reasons == a_report().verdict.reasons
     assert await ledgers.lookups.findings() == ()
+
+
+REFERENCE = dataclasses.replace(CHECK, trial=Trial(series="rollout", number=1, arm=Arm.REFERENCE))
+
+
+async def test_reference_answers_outlive_their_run(ledgers: Ledgers, clock: SettableClock):
+    """The next run of the target gets those of the latest run that kept any; other targets and the run itself none."""
+    first = await opened(ledgers.ledger)
+    kept = judged(probe=REFERENCE)
+    await ledgers.ledger.remember(first, [(REFERENCE, PROMPT)])
+    await ledgers.ledger.record(first, kept)
+    assert await ledgers.ledger.reference(first) == ()
+
+    clock.advance(60)
+    second = await opened(ledgers.ledger, run_id="second", started_at=clock.now())
+    await ledgers.ledger.remember(second, [(CHECK, PROMPT)])
+    await ledgers.ledger.record(second, judged())
+    clock.advance(60)
+    third = await opened(ledgers.ledger, run_id="third", started_at=clock.now())
+
+    assert await ledgers.ledger.reference(third) == (mark_of(kept),)
+    other = dataclasses.replace(third.campaign.target, name="other")
+    elsewhere = dataclasses.replace(third, campaign=dataclasses.replace(third.campaign, target=other))
+    assert await ledgers.ledger.reference(elsewhere) == ()

@@ -3,8 +3,10 @@
 import dataclasses
 import datetime as dt
 
+from prober.domain.fault_kind import FaultKind
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
+from prober.domain.probe import Role
 from prober.domain.reading import Tier
 from tests.support.evidence import a_probe, a_prompt
 from tests.support.ledger import SettableClock
@@ -106,3 +108,78 @@ async def test_runs_are_listed_newest_first(ledgers: Ledgers):
     assert [run.run_id for run in await ledgers.lookups.runs(limit=2)] == ["r2", "r1"]
     assert len(await ledgers.lookups.runs(target="staging")) == 3
     assert await ledgers.lookups.runs(target="other") == ()
+
+
+async def test_judged_checks_are_tallied_by_scenario_build_and_outcome(ledgers: Ledgers, clock: SettableClock):
+    """Only probes that a scenario exists for count; another target's do not."""
+    run = await opened(ledgers.ledger)
+    donor = a_probe(label="seed_and_probe/0001", role=Role.DONOR)
+    again = a_probe(label="seed_and_probe/0004", role=Role.CONFIRMATION)
+    await ledgers.ledger.remember(
+        run, [(CHECK, PROMPT), (donor, a_prompt(canary=DONOR_CANARY)), (again, a_prompt(canary=STRANGER_CANARY))]
+    )
+    await ledgers.ledger.record(run, judged())
+    await ledgers.ledger.record(run, judged(probe=again, prompt=a_prompt(canary=STRANGER_CANARY)))
+    await ledgers.ledger.record(run, judged(probe=donor, prompt=a_prompt(canary=DONOR_CANARY)))
+
+    (tally,) = await ledgers.lookups.tallies(run.campaign.target.name)
+    assert (tally.scenario, tally.build, tally.outcome, tally.probes) == (
+        CHECK.scenario,
+        run.campaign.target.build,
+        Outcome.VIOLATION,
+        2,
+    )
+    assert tally.last_at == judged().evidence.observation.sent_at
+    assert await ledgers.lookups.tallies("other") == ()
+
+
+async def test_suspected_kinds_come_back_in_their_order(ledgers: Ledgers):
+    """The likeliest stays first."""
+    run = await opened(ledgers.ledger)
+    await ledgers.ledger.remember(run, [(CHECK, PROMPT)])
+    kinds = (FaultKind.STALE_STATE, FaultKind.LIVE_WRITER)
+    await ledgers.ledger.record(run, judged(a_leak(kinds=kinds)))
+
+    (stored,) = await ledgers.lookups.findings()
+    assert stored.finding.kinds == kinds
+
+
+async def test_findings_are_read_page_by_page(ledgers: Ledgers):
+    """The id of the last one seen leads on: every finding once, newest first, whatever is stored meanwhile."""
+    run = await opened(ledgers.ledger)
+    await ledgers.ledger.remember(run, [(CHECK, PROMPT)])
+    await ledgers.ledger.record(run, judged(*[a_leak(message=f"m{number}") for number in range(5)]))
+    seen: list[str] = []
+    before = None
+    while page := await ledgers.lookups.findings(limit=2, before=before):
+        seen += [stored.finding.message for stored in page]
+        before = page[-1].finding_id
+        await ledgers.ledger.close_run(a_report(findings=(finding_of(Outcome.SUSPECT),)))
+    assert seen == ["m4", "m3", "m2", "m1", "m0"]
+
+
+async def test_findings_are_told_apart_by_target_and_reason(ledgers: Ledgers):
+    """Each filter leaves what is its own; together they leave what is both."""
+    run = await opened(ledgers.ledger)
+    await ledgers.ledger.remember(run, [(CHECK, PROMPT)])
+    await ledgers.ledger.record(run, judged(a_leak(), a_leak(reason=Reason.LATE_ECHO)))
+    assert len(await ledgers.lookups.findings(target="staging")) == 2
+    assert len(await ledgers.lookups.findings(target="production")) == 0
+    (echo,) = await ledgers.lookups.findings(reason=Reason.LATE_ECHO)
+    assert echo.finding.reason is Reason.LATE_ECHO
+    assert await ledgers.lookups.findings(reason=Reason.LATE_ECHO, target="production") == ()
+
+
+async def test_one_run_is_shown_with_its_figures(ledgers: Ledgers):
+    """Open: what was asked; closed: what came of it, the bound included; of no run nothing."""
+    run = await opened(ledgers.ledger)
+    begun = await ledgers.lookups.run(run.run_id)
+    assert begun is not None
+    assert (begun.trigger, begun.scenarios, begun.conclusive) == (run.trigger, run.campaign.scenarios, None)
+    report = a_report(verdict=dataclasses.replace(a_report().verdict, leak_rate_upper95=0.35))
+    await ledgers.ledger.close_run(report)
+    ended = await ledgers.lookups.run(run.run_id)
+    assert ended is not None
+    assert (ended.conclusive, ended.clean, ended.leak_rate_upper95) == (8, 7, 0.35)
+    assert (ended,) == await ledgers.lookups.runs()
+    assert await ledgers.lookups.run("nobody's") is None

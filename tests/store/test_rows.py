@@ -9,7 +9,7 @@ from prober.domain.reading import FragmentTally, Reading, Recall
 from prober.store.database import Database
 from prober.store.ledger import SqlLedger
 from prober.store.rows import MAX_COUNT, clip
-from prober.store.schema import observations
+from prober.store.schema.runs import observations
 from tests.support.ledger import SettableClock
 from tests.support.reports import DONOR_CANARY, STARTED, STRANGER_CANARY, a_leak, a_sighting
 from tests.support.stored import CANARY, CHECK, PROMPT, judged, opened

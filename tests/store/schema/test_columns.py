@@ -9,7 +9,8 @@ from sqlalchemy.dialects import sqlite
 from prober.domain.errors import LedgerError
 from prober.domain.finding import Reason
 from prober.domain.observation import Observation
-from prober.store.schema import CODE_LENGTH, Code, UtcDateTime, metadata
+from prober.store.schema import metadata
+from prober.store.schema.columns import CODE_LENGTH, Code, UtcDateTime
 
 DIALECT = sqlite.dialect()
 BERLIN = dt.timezone(dt.timedelta(hours=2))
