@@ -2,15 +2,21 @@
 
 import dataclasses
 import datetime as dt
+from collections.abc import Mapping
 
+from prober.detect.accounts import account_findings
 from prober.detect.history import advance
 from prober.detect.verdict import fold
+from prober.domain.answer import Answer
 from prober.domain.campaign import Run
-from prober.domain.evidence import Answer, History, Judgement
+from prober.domain.canary import Canary
+from prober.domain.evidence import Evidence, History, Judgement, WaveEvidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
+from prober.domain.trace import Trace
 from prober.domain.verdict import ProbeSummary, RunReport, Spending
 from prober.plan.limits import limit_map, reported_tokens
+from prober.prompt.tokens import Calibration
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -25,6 +31,8 @@ class RunBook:
     run_findings: list[Finding] = dataclasses.field(default_factory=list)
     """Findings about the run as a whole: cut by budget, interrupted, not calibrated."""
     donor_labels: dict[str, str] = dataclasses.field(default_factory=dict)
+    calibrations: dict[Canary, Calibration | None] = dataclasses.field(default_factory=dict)
+    """What the text of each canary was first composed by: a replay is, too, whatever was measured since."""
 
     def enter(self, judgement: Judgement, spent: Spending) -> None:
         """Add one judged probe."""
@@ -32,7 +40,8 @@ class RunBook:
         self.history = advance(self.history, judgement)
         self.spent += spent
         evidence = judgement.evidence
-        self.donor_labels[str(evidence.prompt.canary)] = evidence.probe.label
+        # A text that is sent again is still the first one's: it may be in another tenant's hands by then.
+        self.donor_labels.setdefault(str(evidence.prompt.canary), evidence.probe.label)
 
     @property
     def has_confirmed_violation(self) -> bool:
@@ -48,6 +57,7 @@ class RunBook:
     def report(self, ended_at: dt.datetime) -> RunReport:
         """Fold everything into the one set of facts."""
         findings = [finding for judgement in self.judgements for finding in judgement.findings] + self.run_findings
+        findings.extend(account_findings(self.run.campaign.tenants, self.judgements))
         findings.sort(key=lambda finding: -finding.outcome.rank)
         return RunReport(
             run=self.run,
@@ -84,6 +94,34 @@ def summarise(judgement: Judgement) -> ProbeSummary:
         first_token_seconds=observation.timeline.first_token,
         answer_sha256=evidence.reading.sha256,
         answer_characters=evidence.reading.characters,
+        trace=_trace(evidence),
+    )
+
+
+def _trace(evidence: Evidence) -> Trace:
+    observation = evidence.observation
+    timeline, usage, refusal = observation.timeline, observation.usage, observation.refusal
+    return Trace(
+        sent_at=observation.sent_at,
+        is_stream=observation.is_stream,
+        body_acked_seconds=timeline.body_acked,
+        headers_seconds=timeline.headers,
+        last_token_seconds=timeline.last_token,
+        end_seconds=timeline.end,
+        is_timing_trusted=timeline.is_trusted,
+        max_output_tokens=evidence.probe.max_output_tokens,
+        completion_tokens=usage.completion_tokens,
+        cached_tokens=usage.cached_tokens,
+        finish_reason=observation.finish_reason,
+        failure=None if observation.failure is None else observation.failure.value,
+        refusal=None if refusal is None else refusal.reason.value,
+        refusal_code=None if refusal is None else refusal.code,
+        stated_limits=() if refusal is None else refusal.stated_limits,
+        stated_tokens=None if refusal is None else refusal.stated_tokens,
+        response_id=observation.response_id,
+        model_reported=observation.model_reported,
+        system_fingerprint=observation.system_fingerprint,
+        headers=dict(observation.evidence_headers),
     )
 
 
@@ -117,6 +155,15 @@ def cost_of(judgement: Judgement) -> Spending:
         prompt_tokens=_prompt_cost(judgement),
         output_tokens=max(usage.completion_tokens or 0, evidence.observation.token_frames),
     )
+
+
+def costs_of(evidence: WaveEvidence) -> Mapping[str, Spending]:
+    """Tokens that a wave spent, by tenant."""
+    costs: dict[str, Spending] = {}
+    for judgement in evidence:
+        name = judgement.evidence.probe.tenant.name
+        costs[name] = costs.get(name, Spending()) + cost_of(judgement)
+    return costs
 
 
 def _prompt_cost(judgement: Judgement) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from prober.detect.ladder import settle
+from prober.detect.suspicion import name_kinds
 from prober.domain.evidence import Evidence
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
@@ -12,7 +13,7 @@ OnCrash = Callable[[str, BaseException], None]
 
 
 def examine(evidence: Evidence, detectors: Sequence[Detector], on_crash: OnCrash) -> tuple[Finding, ...]:
-    """Ask every detector, then let the ladder join their axes.
+    """Ask every detector, then let the ladder join their axes, then name the kinds of fault that each points to.
 
     Args:
         evidence: what may be looked at.
@@ -29,11 +30,14 @@ def examine(evidence: Evidence, detectors: Sequence[Detector], on_crash: OnCrash
         except Exception as error:  # noqa: BLE001 - the one broad except of the product: a crash must not read as clean
             on_crash(detector.__name__, error)
             findings.append(_crashed(detector.__name__, evidence))
-    try:
-        return settle(evidence, tuple(findings))
-    except Exception as error:  # noqa: BLE001 - as above: unsettled findings are kept as they are
-        on_crash("ladder", error)
-        return (*findings, _crashed("ladder", evidence))
+    settled = tuple(findings)
+    for name, step in (("ladder", settle), ("suspicion", name_kinds)):
+        try:
+            settled = step(evidence, settled)
+        except Exception as error:  # noqa: BLE001 - as above: findings are kept as they are
+            on_crash(name, error)
+            settled = (*settled, _crashed(name, evidence))
+    return settled
 
 
 def _crashed(name: str, evidence: Evidence) -> Finding:

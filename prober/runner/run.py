@@ -1,28 +1,34 @@
 """THE main path: campaign -> calibrate -> scenarios yield waves -> verdict."""
 
 import asyncio
-from collections.abc import Generator
-from typing import TypeVar
+import contextlib
+import dataclasses
+from collections.abc import Generator, Mapping, Sequence
+from typing import NoReturn, TypeVar
 
+from prober.detect.history import beginning
 from prober.domain.campaign import Run
-from prober.domain.errors import LedgerError
+from prober.domain.errors import LeaseLostError, LedgerError
 from prober.domain.evidence import WaveEvidence
-from prober.domain.finding import Reason
+from prober.domain.finding import Finding, Reason
+from prober.domain.mark import AnswerMark
 from prober.domain.probe import Role, Wave
-from prober.domain.verdict import RunReport
+from prober.domain.verdict import RunReport, Spending
 from prober.plan.calibrate import calibrate
-from prober.plan.rehearsal import estimate
+from prober.plan.rehearsal import estimates
 from prober.plan.scenarios import SCENARIOS
-from prober.plan.stage import Stage
+from prober.plan.stage import Curtailed, Stage
 from prober.prompt.tokens import Calibration
-from prober.runner.book import RunBook, why_uncalibrated
+from prober.runner.book import RunBook, costs_of, why_uncalibrated
 from prober.runner.ports import Ports
-from prober.runner.wave import Instruments, compose_wave, send_wave, wave_cost
+from prober.runner.reception import Instruments
+from prober.runner.uncut import COMPONENT, uncut
+from prober.runner.wave import compose_wave, send_wave, wave_costs
 
 Returned = TypeVar("Returned")
 
-COMPONENT = "runner"
-"""Name under which a fault of the run itself is reported."""
+LAST_SECONDS = 1.0
+"""What a run that was cancelled twice gets to close itself."""
 
 MAX_RECALIBRATIONS = 3
 """Replicas behind one name may differ for ever; beyond this, length targeting is not to be trusted in this run."""
@@ -32,37 +38,63 @@ class _Halt(Exception):  # noqa: N818 - no error: the run ends early, for a reas
     """Ends a run early."""
 
 
-async def execute(run: Run, instruments: Instruments, ports: Ports) -> RunReport:
-    """Run a campaign to its verdict.
+async def execute(run: Run, instruments: Instruments, ports: Ports, doubts: Sequence[Finding] = ()) -> RunReport:
+    """Run a campaign to its verdict; `doubts` are findings about the run as a whole that are known before it begins.
 
-    Cancelling it closes the run as INCONCLUSIVE in the ledger, then lets the cancellation go on; so does a fault of our
-    own, which is raised again.
+    Cancelling it ends all sending at once, records what has come back, closes the run as INCONCLUSIVE in the ledger,
+    then lets the cancellation go on; so does a fault of our own, which is raised again. A ledger may wait for its
+    database meanwhile; cancelling a second time gives that up.
 
     Raises:
-        LedgerError: the database failed; nothing is sent that was not remembered.
+        LedgerError: the database failed; nothing is sent that was not remembered. LeaseLostError where the job that it
+            runs under is another replica's by now, which is no fault of ours.
     """
-    book = RunBook(run=run, estimate=estimate(run.campaign))
+    expected = estimates(run.campaign)
+    book = RunBook(run=run, estimate=sum(expected.values(), Spending()), run_findings=list(doubts))
     await ports.ledger.open_run(run, book.estimate)
+    reference = await ports.ledger.reference(run)
+    book.history = beginning(reference)
     ports.telemetry.run_started(run, book.estimate)
     try:
-        await _Performance(book, instruments, ports).play()
+        await _tell_shortages(run, expected, ports)
+        await _Performance(book, instruments, ports, reference).play()
     except _Halt:
         pass
     except asyncio.CancelledError:
         book.note(Reason.INTERRUPTED, "The run was interrupted before it was finished.")
-        await asyncio.shield(_close_broken(book, ports))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS if _is_insisted_on() else None):
+                await _close_broken(book, ports)
+        raise
+    except LeaseLostError:
+        book.note(Reason.INTERRUPTED, "Another replica took the run's job over before it was finished.")
+        await _close_broken(book, ports)
         raise
     except Exception as error:
         ports.telemetry.internal_error(COMPONENT, error)
         message = f"The prober itself failed ({type(error).__name__}): what it had not judged is not known."
         book.note(Reason.INTERNAL_ERROR, message)
-        await _close_broken(book, ports)
+        await uncut(_close_broken(book, ports), ports.telemetry)
         raise
-    return await _close(book, ports)
+    return await uncut(_close(book, ports), ports.telemetry)
+
+
+def _is_insisted_on() -> bool:
+    """Tell a second cancellation from the first."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 1
+
+
+async def _tell_shortages(run: Run, expected: Mapping[str, Spending], ports: Ports) -> None:
+    """An estimate is an upper figure: a run that it does not fit may still end in time, so it is told, and begun."""
+    short = await ports.budget.shortages(run, expected)
+    if short:
+        ports.telemetry.budget_short(run, short)
 
 
 async def _close(book: RunBook, ports: Ports) -> RunReport:
-    report = book.report(ports.clock.now())
+    # A clock that was stepped back must not end a run before its beginning.
+    report = book.report(max(ports.clock.now(), book.run.started_at))
     try:
         await ports.ledger.close_run(report)
     finally:
@@ -74,6 +106,9 @@ async def _close_broken(book: RunBook, ports: Ports) -> None:
     """Close a run that ends by an exception; a ledger that fails as well must not hide that one."""
     try:
         await _close(book, ports)
+    except LeaseLostError:
+        # Whoever holds the job now has closed this run.
+        return
     except LedgerError as error:
         ports.telemetry.internal_error(COMPONENT, error)
 
@@ -81,10 +116,13 @@ async def _close_broken(book: RunBook, ports: Ports) -> None:
 class _Performance:
     """One run in progress: drives generators, one after the other."""
 
-    def __init__(self, book: RunBook, instruments: Instruments, ports: Ports) -> None:
+    def __init__(
+        self, book: RunBook, instruments: Instruments, ports: Ports, reference: tuple[AnswerMark, ...]
+    ) -> None:
         self.book = book
         self.instruments = instruments
         self.ports = ports
+        self.reference = reference
         self.calibration: Calibration | None = None
         self.recalibrations = 0
 
@@ -100,9 +138,9 @@ class _Performance:
                 tenants=campaign.tenants,
                 settings=campaign.settings,
                 calibration=self.calibration,
+                reference=self.reference,
             )
-            for shortfall in await self._drive(SCENARIOS[name](stage)):
-                self.book.note(Reason.TOO_FEW_SAMPLES, shortfall)
+            self._note_shortfalls(await self._drive(SCENARIOS[name](stage)))
 
     async def _calibrate(self) -> Calibration:
         campaign = self.book.run.campaign
@@ -114,14 +152,20 @@ class _Performance:
                 Reason.CALIBRATION_FAILED, f"No prompt length can be aimed at, since token counts are not known: {why}"
             )
             raise _Halt
-        return calibration
+        # It was measured by the target's own ask: what other questions cost is not known.
+        return dataclasses.replace(calibration, ask=campaign.target.ask)
 
     async def _drive(self, scenario: Generator[Wave, WaveEvidence, Returned]) -> Returned:
         """Play one generator's waves to its end and return what it returns."""
         try:
             wave = next(scenario)
             while True:
-                wave = scenario.send(await self._play_wave(wave))
+                try:
+                    evidence = await self._play_wave(wave)
+                except _Halt:
+                    self._curtail(scenario)
+                    raise
+                wave = scenario.send(evidence)
                 self._stop_where_shared(upcoming=wave)
                 await self._recalibrate_if_changed()
         except StopIteration as end:
@@ -130,21 +174,51 @@ class _Performance:
         finally:
             scenario.close()
 
+    def _curtail(self, scenario: Generator[Wave, WaveEvidence, object]) -> None:
+        """Let a generator whose wave will not be sent say what it could not judge, should it know what that means."""
+        try:
+            scenario.throw(Curtailed())
+        except StopIteration as end:
+            self._note_shortfalls(end.value)
+        except Curtailed:
+            return
+
+    def _note_shortfalls(self, shortfalls: tuple[str, ...]) -> None:
+        for shortfall in shortfalls:
+            self.book.note(Reason.TOO_FEW_SAMPLES, shortfall)
+
     async def _play_wave(self, wave: Wave) -> WaveEvidence:
         book, ports = self.book, self.ports
         if ports.stop.is_set():
             book.note(Reason.INTERRUPTED, "The global stop switch ended the run.")
             raise _Halt
-        planned = await compose_wave(wave, self.instruments, self.calibration, ports)
-        cap = book.run.campaign.max_run_tokens
-        if book.spent.tokens + wave_cost(planned).tokens > cap:
-            book.note(
-                Reason.BUDGET_EXHAUSTED,
-                f"To {wave.purpose} would pass the run's cap of {cap:,} tokens; {book.spent.tokens:,} are spent.",
-            )
-            raise _Halt
+        planned = await compose_wave(wave, self.instruments, self.calibration, book, ports)
+        costs = wave_costs(planned)
+        self._keep_within_run(wave, sum(costs.values(), Spending()))
+        reservation = await ports.budget.reserve(book.run, costs)
+        if isinstance(reservation, tuple):
+            self._halt_for_budget(f"To {wave.purpose} would pass {'; and '.join(map(str, reservation))}.")
         ports.telemetry.wave_started(book.run, wave, book.spent)
-        return await send_wave(planned, book, self.instruments, ports)
+        evidence = await send_wave(planned, book, self.instruments, ports)
+        await ports.budget.settle(reservation, costs_of(evidence))
+        return evidence
+
+    def _keep_within_run(self, wave: Wave, cost: Spending) -> None:
+        campaign, spent = self.book.run.campaign, self.book.spent
+        caps = (
+            (campaign.max_run_tokens, "tokens", spent.tokens, cost.tokens),
+            (campaign.max_run_requests, "requests", spent.requests, cost.requests),
+        )
+        for cap, unit, used, wanted in caps:
+            if cap is not None and used + wanted > cap:
+                self._halt_for_budget(
+                    f"To {wave.purpose} would pass the run's cap of {cap:,} {unit}: {cap - used:,} left, up to "
+                    f"{wanted:,} needed; the next run has a cap of its own."
+                )
+
+    def _halt_for_budget(self, message: str) -> NoReturn:
+        self.book.note(Reason.BUDGET_EXHAUSTED, message)
+        raise _Halt
 
     def _stop_where_shared(self, upcoming: Wave | None) -> None:
         """Where real customers share the target, one confirmed violation is enough: do not harvest."""

@@ -2,14 +2,25 @@
 
 import pytest
 
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.finding import Finding, Reason
 from prober.domain.observation import Observation, Usage
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Role
+from prober.domain.tenant import Tenant
 from prober.domain.verdict import Spending
 from prober.runner.book import RunBook, cost_of, summarise, why_uncalibrated
-from tests.support.evidence import NOON, a_finding, a_judgement, a_probe, a_reading, an_evidence, an_observation
+from tests.support.evidence import (
+    DONOR,
+    NOON,
+    a_finding,
+    a_judgement,
+    a_probe,
+    a_prompt,
+    a_reading,
+    an_evidence,
+    an_observation,
+)
 from tests.support.reports import a_run
 
 
@@ -118,3 +129,17 @@ def test_a_failed_calibration_is_told_by_what_mends_it(observation: Observation,
     evidence = an_evidence(probe=a_probe(label="b/1"), observation=observation)
 
     assert words in why_uncalibrated(a_judgement(evidence, finding))
+
+
+def test_a_canary_is_named_by_the_request_that_sent_it_first():
+    """A replay, by whichever tenant, is a text of the request that it repeats."""
+    book = RunBook(run=a_run(), estimate=Spending())
+    first = an_evidence(probe=a_probe(label="twins/0001"))
+    replay = an_evidence(probe=a_probe(label="twins/0002", tenant=Tenant(name="bravo", number=2)))
+    other = an_evidence(probe=a_probe(label="twins/0003"), prompt=a_prompt(canary=DONOR))
+    for evidence in (first, replay, other, replay):
+        book.enter(a_judgement(evidence), Spending())
+
+    labels = book.report(NOON).donor_labels
+
+    assert labels == {str(first.prompt.canary): "twins/0001", str(DONOR): "twins/0003"}

@@ -64,6 +64,31 @@ def test_a_crashed_ladder_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch):
     assert [name for name, _ in crashes] == ["ladder"]
 
 
+def test_every_warning_is_given_the_kinds_that_it_points_to():
+    """What is reported names what to look for; what is clean names nothing."""
+
+    def detect_mixed(evidence: Evidence) -> tuple[Finding, ...]:
+        return (a_finding(Reason.GARBLED, Outcome.SUSPECT), a_finding(Reason.SERVED, Outcome.CLEAN))
+
+    findings, crashes = examined(detect_mixed)
+
+    assert [bool(finding.kinds) for finding in findings] == [True, False]
+    assert crashes == []
+
+
+def test_a_crash_in_naming_kinds_keeps_what_was_joined(monkeypatch: pytest.MonkeyPatch):
+    """The findings stand without kinds, beside the crash."""
+
+    def broken(evidence: Evidence, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        raise RuntimeError
+
+    monkeypatch.setattr(examine_module, "name_kinds", broken)
+    findings, crashes = examined(detect_clean)
+
+    assert [finding.reason for finding in findings] == [Reason.SERVED, Reason.DETECTOR_CRASHED]
+    assert [name for name, _ in crashes] == ["suspicion"]
+
+
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, SystemExit])
 def test_an_interrupt_is_no_crash(fault: type[BaseException]):
     """What ends the process passes through."""

@@ -3,7 +3,7 @@
 import dataclasses
 import pickle
 
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.finding import Reason
 from prober.domain.observation import Observation
 from prober.domain.outcome import Outcome

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from prober.domain.errors import LedgerError
+from prober.domain.errors import LeaseLostError, LedgerError
 from prober.domain.evidence import WaveEvidence
 from prober.domain.finding import Reason
 from prober.domain.observation import Observation
@@ -45,6 +45,23 @@ async def test_a_run_that_a_ledger_fault_ends_is_closed_as_inconclusive(fails_at
     assert world.ledger.stored_runs["run-1"].outcome is Outcome.INCONCLUSIVE
     assert Reason.INTERNAL_ERROR in world.ledger.stored_runs["run-1"].reasons
     assert [component for component, _ in world.telemetry.errors] == ["runner"]
+
+
+@pytest.mark.parametrize("lost_at", ["remember:baseline/0001", "record:baseline/0001", "close_run"])
+async def test_a_job_that_another_replica_took_over_is_no_fault_of_ours(lost_at: str):
+    """Nothing more is sent or written, the caller hears why, gauges fall back, and no internal error is counted."""
+    world = World()
+    world.ledger.lost_at = lost_at
+
+    with pytest.raises(LeaseLostError):
+        await run_in(world)
+
+    lost = next(place for place, entry in enumerate(world.journal) if ":".join(entry).startswith(lost_at))
+    assert not [event for event, _ in world.journal[lost:] if event == "send"]
+    assert world.telemetry.errors == []
+    assert world.labels("run_ended") == [""]
+    [report] = world.telemetry.reports
+    assert lost_at == "close_run" or report.verdict.outcome is Outcome.INCONCLUSIVE
 
 
 async def test_a_ledger_that_cannot_even_close_the_run_hides_no_fault():
@@ -101,6 +118,22 @@ async def test_the_cap_is_enforced_before_the_call_that_would_pass_it():
     assert report.verdict.outcome is Outcome.INCONCLUSIVE
     assert Reason.BUDGET_EXHAUSTED in report.verdict.reasons
     assert f"{cap:,}" in next(f.message for f in report.findings if f.reason is Reason.BUDGET_EXHAUSTED)
+
+
+async def test_a_budget_that_ends_first_leaves_the_bound_that_was_reached():
+    """A leak rate that was to be excluded and was not: how many clean checks are missing stands beside the cap."""
+    world = World()
+    settings = {"rounds": 1, "excluded_leak_rate": 0.01}
+
+    report = await run_in(world, "replay", settings=settings, max_run_tokens=60_000)
+
+    checks = [probe for probe in report.probes if probe.role == Role.CHECK.value]
+    clean = sum(probe.outcome is Outcome.CLEAN for probe in checks)
+    (sentence,) = (f.message for f in report.findings if f.reason is Reason.TOO_FEW_SAMPLES)
+    assert Reason.BUDGET_EXHAUSTED in report.verdict.reasons
+    assert 0 < clean < 299
+    assert f"{clean} of the 299 clean checks" in sentence
+    assert f"{299 - clean} are missing" in sentence
 
 
 async def test_a_cap_below_the_first_probe_sends_nothing():
