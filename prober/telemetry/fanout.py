@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Sequence
 
+from prober.domain.budget import Shortage
 from prober.domain.campaign import Run
 from prober.domain.evidence import Judgement
 from prober.domain.probe import Wave
@@ -23,6 +24,10 @@ class Fanout:
         """Pass on that a run began."""
         self._tell(lambda member: member.run_started(run, estimate))
 
+    def budget_short(self, run: Run, shortages: Sequence[Shortage]) -> None:
+        """Pass on that the run's estimate passes caps."""
+        self._tell(lambda member: member.budget_short(run, shortages))
+
     def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:
         """Pass on that a wave goes out."""
         self._tell(lambda member: member.wave_started(run, wave, spent))
@@ -34,6 +39,14 @@ class Fanout:
     def run_ended(self, report: RunReport) -> None:
         """Pass on a verdict."""
         self._tell(lambda member: member.run_ended(report))
+
+    def database_awaited(self, run: Run, why: str, seconds: float) -> None:
+        """Pass on that the run stands still for its database."""
+        self._tell(lambda member: member.database_awaited(run, why, seconds))
+
+    def database_back(self, run: Run, seconds: float) -> None:
+        """Pass on that it goes on."""
+        self._tell(lambda member: member.database_back(run, seconds))
 
     def internal_error(self, component: str, error: BaseException) -> None:
         """Pass on a fault of our own."""

@@ -1,11 +1,13 @@
 """Prometheus metrics of runs: what happened, counted; never what was said."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 
+from prober.domain.answer import Answer
+from prober.domain.budget import Shortage
 from prober.domain.campaign import Run
-from prober.domain.evidence import Answer, Judgement
+from prober.domain.evidence import Judgement
 from prober.domain.finding import Finding
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Wave
@@ -28,8 +30,19 @@ class Metrics:
         self, registry: CollectorRegistry, *, targets: Iterable[str], components: Iterable[str], version: str
     ) -> None:
         self._components = frozenset(components)
-        self._series = Series(registry, targets, sorted(self._components))
+        self._targets = frozenset(targets)
+        self._series = Series(registry, sorted(self._targets), sorted(self._components))
         self._series.build.labels(version).set(1)
+
+    def restore_active(self, counts: Mapping[tuple[str, Outcome], int]) -> None:
+        """Begin with what an earlier process left: issues that count, by target and outcome; unknown targets aside."""
+        for (target, outcome), count in counts.items():
+            if target in self._targets and outcome in BAD_OUTCOMES:
+                self._series.active.labels(target, outcome.value).set(count)
+
+    def announce(self, target: str) -> None:
+        """Create every label set of a target that is new."""
+        self._series.announce(target)
 
     def run_started(self, run: Run, estimate: Spending) -> None:
         """Show the run as going on, with its estimate and its whole budget."""
@@ -37,6 +50,9 @@ class Metrics:
         self._series.running.labels(target).set(1)
         self._series.estimate.labels(target).set(estimate.tokens)
         self._show_budget(run, Spending())
+
+    def budget_short(self, run: Run, shortages: Sequence[Shortage]) -> None:
+        """Nothing: budgets have series of their own."""
 
     def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:  # noqa: ARG002  (part of the port)
         """Show what is left of the budget."""
@@ -73,7 +89,14 @@ class Metrics:
         # Findings about single probes were counted when they were made.
         self._count_findings(target, [finding for finding in report.findings if not finding.probe_label])
         self._settle_active(target, report)
+        self._show_limit(report)
         self._show_budget(run, report.spent)
+
+    def database_awaited(self, run: Run, why: str, seconds: float) -> None:
+        """Nothing: the log tells of it, and `/readyz` asks the database itself."""
+
+    def database_back(self, run: Run, seconds: float) -> None:
+        """Nothing, likewise."""
 
     def internal_error(self, component: str, error: BaseException) -> None:  # noqa: ARG002  (part of the port)
         """Count a fault of our own."""
@@ -87,6 +110,8 @@ class Metrics:
                 series.inconclusive.labels(target, finding.reason.value).inc()
             elif finding.outcome in BAD_OUTCOMES:
                 series.findings.labels(target, finding.reason.value, finding.outcome.value).inc()
+                for kind in finding.kinds[:1]:
+                    series.suspected_kinds.labels(target, kind.value, finding.outcome.value).inc()
                 series.active.labels(target, finding.outcome.value).inc()
 
     def _settle_active(self, target: str, report: RunReport) -> None:
@@ -95,6 +120,15 @@ class Metrics:
             count = sum(finding.outcome is outcome for finding in report.findings)
             if count or report.verdict.outcome is Outcome.CLEAN:
                 self._series.active.labels(target, outcome.value).set(count)
+
+    def _show_limit(self, report: RunReport) -> None:
+        """Show the limit where this run found it to one page; other runs leave what was found before."""
+        target, limits = report.run.campaign.target, report.limits
+        if limits.largest_served is None or limits.smallest_rejected is None:
+            return
+        if 0 < limits.smallest_rejected - limits.largest_served <= target.page_tokens:
+            self._series.limit.labels(target.name).set(limits.largest_served)
+            self._series.limit_found.labels(target.name).set(report.ended_at.timestamp())
 
     def _observe_timing(self, target: str, judgement: Judgement) -> None:
         """Observe answers whose timing can be trusted; rates need the server's own token count."""

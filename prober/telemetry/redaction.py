@@ -21,7 +21,7 @@ _SECRET_KEY = re.compile(
 _LOOKS_SECRET = (
     (re.compile(r"\b(bearer)\s+[A-Za-z0-9._~+/=-]{4,}", re.IGNORECASE), rf"\1 {REDACTED}"),
     (re.compile(r"\b(Basic)\s+[A-Za-z0-9+/_-]{8,}={0,2}"), rf"\1 {REDACTED}"),
-    (re.compile(r"\b(?:sk|pk|rk|hf|ghp|gho|xox[abp])[-_][A-Za-z0-9_-]{12,}"), REDACTED),
+    (re.compile(r"\b(?:sk|pk|rk|hf|ghp|gho|iprb|xox[abp])[-_][A-Za-z0-9_-]{12,}"), REDACTED),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), REDACTED),
     (re.compile(r"(://)[^/\s@]+@"), rf"\1{REDACTED}@"),
     (

@@ -1,7 +1,8 @@
 """The course of runs as log lines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from prober.domain.budget import Shortage
 from prober.domain.campaign import Run
 from prober.domain.evidence import Judgement
 from prober.domain.finding import Finding
@@ -30,6 +31,15 @@ class RunLog:
             estimated_requests=estimate.requests,
             estimated_tokens=estimate.tokens,
             max_tokens=run.campaign.max_run_tokens,
+        )
+
+    def budget_short(self, run: Run, shortages: Sequence[Shortage]) -> None:
+        """Warn that the run may not come to its end."""
+        self._log.warning(
+            "budget_short",
+            run_id=run.run_id,
+            target=run.campaign.target.name,
+            caps=[str(shortage) for shortage in shortages],
         )
 
     def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:
@@ -83,6 +93,22 @@ class RunLog:
             evidence_bits=verdict.evidence_bits,
             spent_requests=report.spent.requests,
             spent_tokens=report.spent.tokens,
+        )
+
+    def database_awaited(self, run: Run, why: str, seconds: float) -> None:
+        """Say what the run stands still for, and for how long yet at most."""
+        self._log.warning(
+            "database_awaited",
+            run_id=run.run_id,
+            target=run.campaign.target.name,
+            reason=why,
+            seconds_left=round(seconds, 1),
+        )
+
+    def database_back(self, run: Run, seconds: float) -> None:
+        """Say that it goes on, with nothing lost."""
+        self._log.info(
+            "database_back", run_id=run.run_id, target=run.campaign.target.name, waited_seconds=round(seconds, 1)
         )
 
     def internal_error(self, component: str, error: BaseException) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from prober.domain.answer import Answer
 from prober.domain.campaign import Trigger
-from prober.domain.evidence import Answer
+from prober.domain.fault_kind import FaultKind
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation
@@ -46,6 +47,13 @@ class Series:
         self.inconclusive = self._counter(
             "inconclusive_findings", "Findings that could not be judged.", "target", "reason"
         )
+        self.suspected_kinds = self._counter(
+            "suspected_kinds",
+            "The same findings, by the kind of fault they point to first.",
+            "target",
+            "fault_kind",
+            "outcome",
+        )
         self.mismatches = self._counter(
             "status_mismatches", "Answers against the target's contract.", "target", "expected", "got"
         )
@@ -73,6 +81,14 @@ class Series:
         self.evidence = self._gauge(
             "evidence_bits", "Strongest evidence for a violation in the latest ended run, in bits.", "target"
         )
+        self.limit = self._gauge(
+            "enforced_limit_tokens",
+            "Longest prompt that is served, as latest found to one page; 0: not found.",
+            "target",
+        )
+        self.limit_found = self._gauge(
+            "enforced_limit_timestamp_seconds", "When the enforced limit was latest found; 0: not found.", "target"
+        )
         self.first_token = self._histogram(
             "time_to_first_token_seconds", "Request start to first non-empty token.", _FIRST_TOKEN_BUCKETS
         )
@@ -97,13 +113,15 @@ class Series:
 
     def _axes(self) -> Sequence[tuple[Counter | Gauge | Histogram, Sequence[Sequence[str]]]]:
         """What each family is labelled with behind its target: every combination exists."""
-        answers, outcomes, reasons, triggers = map(_values, (Answer, Outcome, Reason, Trigger))
+        answers, outcomes, reasons, triggers, kinds = map(_values, (Answer, Outcome, Reason, Trigger, FaultKind))
         bad = [outcome.value for outcome in BAD_OUTCOMES]
         single = (self.requests, self.running, self.last_run, self.last_conclusive, self.budget_left, self.estimate)
         return (
             *((family, ()) for family in (*single, self.evidence, self.first_token, self.prefill)),
+            *((family, ()) for family in (self.limit, self.limit_found)),
             (self.probes, (answers, outcomes)),
             (self.findings, (reasons, bad)),
+            (self.suspected_kinds, (kinds, bad)),
             (self.inconclusive, (reasons,)),
             (self.tokens, (("prompt", "output"),)),
             (self.runs, (triggers, outcomes)),

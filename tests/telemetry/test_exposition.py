@@ -7,6 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from prober import __version__
 from prober.telemetry.exposition import MetricsBook
+from prober.telemetry.self_test_series import Step
 
 
 @pytest.fixture
@@ -51,3 +52,16 @@ def test_a_place_that_cannot_be_written_is_said(book: MetricsBook, tmp_path: pat
     """The caller learns that the file is not there."""
     with pytest.raises(OSError, match="missing"):
         book.write_textfile(tmp_path / "missing" / "prober.prom")
+
+
+def test_a_value_is_read_back_as_a_scrape_shows_it(book: MetricsBook):
+    """By name and all labels; what is not shown has no value."""
+    series = book.self_test_series()
+    series.found(3)
+    series.failed(Step.LEDGER, 1.5)
+
+    assert book.shown("prober_selftest_violations_total") == 3
+    assert book.shown("prober_selftest_failures_total", step="ledger") == 1
+    assert book.shown("prober_selftest_failures_total", step="alert") == 0
+    assert book.shown("prober_selftest_failures_total") is None
+    assert book.shown("prober_of_nobody_total") is None

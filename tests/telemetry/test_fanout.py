@@ -10,9 +10,12 @@ from tests.support import evidence, reports
 RUN, WAVE, COST = reports.a_run(), Wave(probes=(), purpose="wait"), Spending(requests=1)
 CALLS = {
     "run_started": (RUN, COST),
+    "budget_short": (RUN, (reports.a_shortage(),)),
     "wave_started": (RUN, WAVE, COST),
     "probe_judged": (RUN, evidence.a_judgement(), COST),
     "run_ended": (reports.a_report(),),
+    "database_awaited": (RUN, "The database is gone.", 60.0),
+    "database_back": (RUN, 3.0),
     "internal_error": ("ladder", ValueError()),
 }
 

@@ -6,14 +6,15 @@ import datetime as dt
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from prober.domain.answer import Answer
 from prober.domain.campaign import Trigger
-from prober.domain.evidence import Answer
+from prober.domain.fault_kind import FaultKind
 from prober.domain.finding import Reason
 from prober.domain.observation import Timeline, Usage
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation, Wave
 from prober.domain.target import OverlongContract
-from prober.domain.verdict import RunReport, Spending
+from prober.domain.verdict import LimitMap, RunReport, Spending
 from prober.telemetry.metrics import Metrics
 from tests.support import evidence, reports
 
@@ -66,6 +67,18 @@ def test_a_judged_probe_is_counted_at_once(scrape: Scrape):
     assert scrape.value("requests_total") == 1
     assert scrape.value("tokens_total", kind="prompt") == 681_274
     assert scrape.value("tokens_total", kind="output") == 64
+
+
+def test_findings_are_counted_by_the_kind_of_fault_they_point_to_first(scrape: Scrape):
+    """Which kind breaks out can be alerted on; a second suspicion, and what points to none, are not counted."""
+    kinds = (FaultKind.ROW_STATE, FaultKind.STRAY_TOKENS)
+    named = evidence.a_finding(Reason.VOCABULARY_COLLAPSED, Outcome.SUSPECT, kinds=kinds)
+    unjudged = evidence.a_finding(Reason.BUSY, Outcome.INCONCLUSIVE, kinds=kinds)
+    scrape.judge(named, VIOLATION, unjudged, answer=Answer.SERVED_FULL)
+
+    assert scrape.value("suspected_kinds_total", fault_kind="K10", outcome="suspect") == 1
+    assert scrape.value("suspected_kinds_total", fault_kind="K11", outcome="suspect") == 0
+    assert scrape.value("suspected_kinds_total", fault_kind="K10", outcome="violation") == 0
 
 
 def test_what_could_not_be_judged_is_counted_by_reason(scrape: Scrape):
@@ -234,3 +247,43 @@ def test_triggers_are_told_apart(scrape: Scrape):
 
     assert scrape.value("runs_total", trigger="rollout", outcome="violation") == 1
     assert scrape.value("runs_total", trigger="manual", outcome="violation") == 0
+
+
+def test_active_findings_survive_a_restart(scrape: Scrape):
+    """A process begins with the issues that an earlier one left open; a clean run closes them as always."""
+    scrape.metrics.restore_active(
+        {("staging", Outcome.VIOLATION): 2, ("staging", Outcome.CLEAN): 5, ("removed", Outcome.VIOLATION): 1}
+    )
+    assert active(scrape) == (0, 2)
+    assert "removed" not in scrape.text()
+
+    scrape.metrics.run_ended(a_verdict(Outcome.INCONCLUSIVE))
+    assert active(scrape) == (0, 2)
+    scrape.metrics.run_ended(a_verdict(Outcome.CLEAN))
+    assert active(scrape) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("served", "rejected", "shown"),
+    [(681_273, 681_337, 681_273), (681_273, 681_338, 0), (681_273, None, 0), (None, 681_274, 0), (700_000, 681_274, 0)],
+)
+def test_a_limit_is_shown_where_it_was_found_to_one_page(
+    scrape: Scrape, served: int | None, rejected: int | None, shown: int
+):
+    """A run that came no nearer, or contradicts itself, says nothing of the limit; its date stands beside it."""
+    limits = LimitMap(largest_served=served, smallest_rejected=rejected)
+    report = reports.a_report(limits=limits)
+    scrape.metrics.run_ended(report)
+
+    assert scrape.value("enforced_limit_tokens") == shown
+    assert scrape.value("enforced_limit_timestamp_seconds") == (report.ended_at.timestamp() if shown else 0)
+
+
+def test_a_limit_that_was_found_stays_until_another_one_is(scrape: Scrape):
+    """Runs that look for no limit take none away."""
+    scrape.metrics.run_ended(reports.a_report(limits=LimitMap(largest_served=100, smallest_rejected=101)))
+    scrape.metrics.run_ended(reports.a_report(limits=LimitMap(largest_served=90)))
+    assert scrape.value("enforced_limit_tokens") == 100
+
+    scrape.metrics.run_ended(reports.a_report(limits=LimitMap(largest_served=80, smallest_rejected=81)))
+    assert scrape.value("enforced_limit_tokens") == 80

@@ -49,6 +49,30 @@ def test_the_start_of_a_run(run_log: RunLog, stream: io.StringIO):
     } == line(stream)
 
 
+def test_a_run_that_may_not_fit_is_a_warning(run_log: RunLog, stream: io.StringIO):
+    """Each cap that the estimate would pass is named, with what is left and when it frees up."""
+    run_log.budget_short(reports.a_run(), [reports.a_shortage()])
+
+    assert line(stream)["level"] == "warning"
+    assert line(stream)["event"] == "budget_short"
+    assert line(stream)["run_id"] == "run-1"
+    assert line(stream)["caps"] == [str(reports.a_shortage())]
+
+
+def test_a_database_that_is_gone_is_a_warning(run_log: RunLog, stream: io.StringIO):
+    """Why, and how long the run waits yet at most; when it is over, how long it was."""
+    run_log.database_awaited(reports.a_run(), "The database cannot be reached.", 118.04)
+    told = line(stream)
+    assert (told["level"], told["event"], told["run_id"]) == ("warning", "database_awaited", "run-1")
+    assert (told["reason"], told["seconds_left"]) == ("The database cannot be reached.", 118.0)
+
+    stream.seek(0)
+    stream.truncate()
+    run_log.database_back(reports.a_run(), 2.04)
+    told = line(stream)
+    assert (told["level"], told["event"], told["waited_seconds"]) == ("info", "database_back", 2.0)
+
+
 def test_a_wave(run_log: RunLog, stream: io.StringIO):
     """A wave names its purpose and probes."""
     run_log.wave_started(reports.a_run(), Wave(probes=(evidence.a_probe(),), purpose="seed the pools"), Spending())

@@ -7,8 +7,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from prober.domain.answer import Answer
 from prober.domain.campaign import Trigger
-from prober.domain.evidence import Answer
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.telemetry.metrics import Metrics
@@ -68,6 +68,7 @@ def test_labels_are_bounded(families: list):
         "expected",
         "got",
         "kind",
+        "fault_kind",
         "trigger",
         "component",
         "version",
