@@ -1,0 +1,1 @@
+"""Tells people and other systems: signed webhooks, chat, pagers, Alertmanager."""
