@@ -20,7 +20,9 @@ class Attribution:
     """None: no tenant of this configuration; another instance that shares the key."""
     canary: str
     probe_label: str | None
-    """The donor's probe in this run; None: sent by an earlier run or another instance."""
+    """The first probe of this run that sent the text; None: sent by an earlier run or another instance."""
+    times_sent: int
+    """By this run."""
     tier: str
     windows: int
     first_block: int | None
@@ -41,6 +43,7 @@ def _attribute(report: RunReport, sighting: Sighting) -> Attribution:
         tenant_name=report.tenant_names.get(sighting.canary.tenant_number),
         canary=canary,
         probe_label=report.donor_labels.get(canary),
+        times_sent=sum(probe.canary == canary for probe in report.probes),
         tier=sighting.tier.value,
         windows=sighting.windows,
         first_block=sighting.first_block,
@@ -52,14 +55,18 @@ def _attribute(report: RunReport, sighting: Sighting) -> Attribution:
 def sentence(attribution: Attribution) -> str:
     """Say it in one plain sentence part: whose, which request, which part, how sure."""
     tenant = attribution.tenant_name or f"number {attribution.tenant_number} (not in this configuration)"
-    request = (
-        f"its request {attribution.probe_label}"
-        if attribution.probe_label
-        else "a request of an earlier run or another instance"
-    )
     return (
-        f"text of tenant {tenant} from {request} (canary {attribution.canary}){_part(attribution)}, "
+        f"text of tenant {tenant} from {_request(attribution)} (canary {attribution.canary}){_part(attribution)}, "
         f"{attribution.evidence_bits:.0f} bits of evidence"
+    )
+
+
+def _request(attribution: Attribution) -> str:
+    if not attribution.probe_label:
+        return "a request of an earlier run or another instance"
+    request = f"its request {attribution.probe_label}"
+    return (
+        request if attribution.times_sent <= 1 else f"{request}, the first of {attribution.times_sent} with that text"
     )
 
 

@@ -8,21 +8,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from prober.domain.finding import Finding
-from prober.domain.verdict import RunReport, Spending
+from prober.domain.verdict import ProbeSummary, RunReport, Spending
 from prober.report.attribution import attributions
+from prober.report.facts import Facts, ScenarioFacts
 
 SCHEMA = "isolation-prober/run-report/1"
 """Changes only when a field is removed or changes its meaning; new fields may appear at any time."""
 
 
-def render(report: RunReport) -> str:
+def render(facts: Facts) -> str:
     """Render as JSON text, two-space indented, ending in a newline."""
-    return json.dumps(facts(report), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document(facts), indent=2, ensure_ascii=False) + "\n"
 
 
-def facts(report: RunReport) -> dict[str, Any]:
+def document(facts: Facts) -> dict[str, Any]:
     """The report as plain JSON values."""
-    run, campaign = report.run, report.run.campaign
+    report = facts.report
+    run, campaign, target = report.run, report.run.campaign, report.run.campaign.target
     return {
         "schema": SCHEMA,
         "run": {
@@ -31,24 +33,42 @@ def facts(report: RunReport) -> dict[str, Any]:
             "started_at": _plain(run.started_at),
             "ended_at": _plain(report.ended_at),
             "scenarios": list(campaign.scenarios),
+            "rollout": _pairs(run.facts),
         },
         "target": {
-            "name": campaign.target.name,
-            "model": campaign.target.model,
-            "dialect": campaign.target.dialect,
-            "build": campaign.target.build,
-            "context_tokens": campaign.target.context_tokens,
-            "prefill_pool_tokens": campaign.target.prefill_pool_tokens,
-            "decode_pool_tokens": campaign.target.decode_pool_tokens,
-            "overlong_contract": campaign.target.overlong.value,
-            "shared": campaign.target.shared,
+            "name": target.name,
+            "model": target.model,
+            "dialect": target.dialect,
+            "build": target.build,
+            "context_tokens": target.context_tokens or None,
+            "prefill_pool_tokens": target.prefill_pool_tokens,
+            "decode_pool_tokens": target.decode_pool_tokens,
+            "overlong_contract": target.overlong.value,
+            "shared": target.shared,
         },
-        "verdict": _plain(report.verdict),
+        "verdict": {
+            **_plain(report.verdict),
+            "exit_code": facts.exit.value,
+            "fail_on": facts.fail_on.value,
+            "missing_probes": facts.missing_probes,
+        },
         "limits": _plain(report.limits),
         "estimate": _spending(report.estimate),
         "spent": _spending(report.spent) | {"cap_tokens": campaign.max_run_tokens},
+        "scenarios": [_scenario(scenario) for scenario in facts.scenarios],
         "findings": [_finding(report, finding) for finding in report.findings],
-        "probes": [_plain(probe) for probe in report.probes],
+        "probes": [_probe(probe) for probe in report.probes],
+    }
+
+
+def _scenario(scenario: ScenarioFacts) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "outcome": None if scenario.outcome is None else scenario.outcome.value,
+        "probes": scenario.probes,
+        "conclusive": scenario.conclusive,
+        "clean": scenario.clean,
+        "reasons": [group.reason.value for group in scenario.groups],
     }
 
 
@@ -59,10 +79,26 @@ def _finding(report: RunReport, finding: Finding) -> dict[str, Any]:
         "reason": finding.reason.value,
         "message": finding.message,
         "probe": finding.probe_label or None,
+        "kinds": [{"code": kind.value, "title": kind.title} for kind in finding.kinds],
         "evidence_bits": round(finding.evidence_bits, 1),
         "confirmed": finding.is_confirmed,
         "attributions": [_plain(attribution) for attribution in attributions(report, finding)],
     }
+
+
+def _probe(probe: ProbeSummary) -> dict[str, Any]:
+    """One level: what came back stands beside what was sent."""
+    fields = _plain(probe)
+    trace = fields.pop("trace")
+    trace["timing_trusted"] = trace.pop("is_timing_trusted")
+    trace["stream"] = trace.pop("is_stream")
+    trace["headers"] = _pairs(probe.trace.headers)
+    return {**fields, **trace}
+
+
+def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
+    """Names that others chose are values here: a schema can know its keys."""
+    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 def _spending(spending: Spending) -> dict[str, int]:
