@@ -1,13 +1,21 @@
 """From a target's settings to the values that the layers below speak in. No address, no credential."""
 
+import hashlib
+import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
+from prober.config.budgets import caps_of
 from prober.config.schema import Settings, TargetSettings, TenantSettings
 from prober.config.secret import Secret
+from prober.domain.budget import Cap, Price
 from prober.domain.campaign import Campaign, ScenarioSettings
 from prober.domain.errors import ConfigError
 from prober.domain.target import PhysicalBound, Target
 from prober.domain.tenant import Tenant
+
+_ACCOUNT_IN_PATH = re.compile(r"/accounts/([0-9a-fA-F]{32})(?:/|$)")
+_ACCOUNT_HEADER = "openai-organization"
 
 
 def campaign(settings: Settings, name: str) -> Campaign:
@@ -19,10 +27,11 @@ def campaign(settings: Settings, name: str) -> Campaign:
     target = _target(settings, name)
     return Campaign(
         target=_domain_target(name, target),
-        tenants=tuple(_tenant(tenant) for tenant in target.tenants),
+        tenants=tuple(_tenant(target, tenant) for tenant in target.tenants),
         scenarios=target.scenarios or (),
         settings=ScenarioSettings(**target.settings.model_dump()),
         max_run_tokens=target.max_run_tokens,
+        max_run_requests=target.max_run_requests,
     )
 
 
@@ -36,6 +45,22 @@ def credentials(settings: Settings, name: str) -> Mapping[str, Secret]:
     return {tenant.name: tenant.credential for tenant in tenants if tenant.credential is not None}
 
 
+def caps(settings: Settings) -> tuple[Cap, ...]:
+    """List what is bounded by the hour and the day: of all targets together, then of each."""
+    of_targets = (cap for name, target in settings.targets.items() for cap in caps_of(target.budgets, name))
+    return (*caps_of(settings.budgets), *of_targets)
+
+
+def price(settings: Settings, name: str) -> Price:
+    """What a target charges; nothing where no prices stand there.
+
+    Raises:
+        ConfigError: there is no target of that name.
+    """
+    prices = _target(settings, name).prices
+    return Price() if prices is None else Price(prompt=prices.prompt, output=prices.output)
+
+
 def _target(settings: Settings, name: str) -> TargetSettings:
     try:
         return settings.targets[name]
@@ -43,10 +68,22 @@ def _target(settings: Settings, name: str) -> TargetSettings:
         raise ConfigError(f"no such target; the configuration has {', '.join(settings.targets)}") from None
 
 
-def _tenant(tenant: TenantSettings) -> Tenant:
+def _tenant(target: TargetSettings, tenant: TenantSettings) -> Tenant:
     if tenant.number is None:
         raise ConfigError("tenants are numbered by the loader; these settings did not come from it")
-    return Tenant(name=tenant.name, number=tenant.number)
+    return Tenant(name=tenant.name, number=tenant.number, account=_account(target, tenant))
+
+
+def _account(target: TargetSettings, tenant: TenantSettings) -> str:
+    """Digest of the account that the tenant's address, or a header of all requests, names; empty where none does.
+
+    Cloudflare's account ids are 32 hexadecimal digits behind `/accounts/`; OpenAI's header `OpenAI-Organization` says
+    which organisation is charged.
+    """
+    found = _ACCOUNT_IN_PATH.search(urlsplit(tenant.url or target.url).path)
+    headers = [value.reveal() for name, value in target.headers.items() if name.lower() == _ACCOUNT_HEADER]
+    named = [found.group(1).lower()] if found else headers
+    return hashlib.sha256(named[0].encode()).hexdigest()[:16] if named else ""
 
 
 def _domain_target(name: str, target: TargetSettings) -> Target:

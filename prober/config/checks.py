@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from prober.config.budgets import OverallBudgetSettings, money_places
 from prober.config.problems import Location
 from prober.config.schema import TargetSettings, TenantSettings
 from prober.detect.recall import least_output_tokens
@@ -10,6 +11,8 @@ from prober.domain.canary import TENANT_BITS
 from prober.domain.target import RESERVED_TOKENS
 
 MINIMUM_TENANTS = 2
+LONGEST_PAUSE_MINUTES = 30
+"""A probe of the whole context must be paid off within so long, or the one after it waits as if the prober hung."""
 
 Objection = tuple[Location, str]
 """Where, below the section, and what."""
@@ -27,6 +30,28 @@ def target_objections(target: TargetSettings, base: Path) -> Iterator[Objection]
     if target.scenarios is not None:
         yield from _scenario_objections(target.scenarios)
     yield from _file_objections(target, base)
+    yield from _spending_objections(target)
+
+
+def budget_objections(budgets: OverallBudgetSettings, targets: Mapping[str, TargetSettings]) -> Iterator[Objection]:
+    """Yield caps on the money of all targets together that some target's tokens would never count towards."""
+    without = [name for name, target in targets.items() if target.prices is None]
+    if without:
+        message = f"needs prices of every target; there are none of {', '.join(without)}"
+        yield from (((*place,), message) for place in money_places(budgets))
+
+
+def _spending_objections(target: TargetSettings) -> Iterator[Objection]:
+    if target.prices is None:
+        yield from ((("budgets", *place), "needs prices of this target") for place in money_places(target.budgets))
+    for name in ("tokens_per_minute", "tenant_tokens_per_minute"):
+        rate = getattr(target, name)
+        if rate is not None and rate * LONGEST_PAUSE_MINUTES < target.context_tokens:
+            message = (
+                f"must be at least {-(-target.context_tokens // LONGEST_PAUSE_MINUTES)}: one prompt of the whole "
+                f"context would stop everything behind it for more than {LONGEST_PAUSE_MINUTES} minutes"
+            )
+            yield (name,), message
 
 
 def _settings_objections(target: TargetSettings) -> Iterator[Objection]:

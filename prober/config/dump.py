@@ -23,5 +23,6 @@ def dump(settings: Settings) -> str:
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values
     """Drop what is empty: an absent key and an empty one mean the same here."""
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items() if inner not in ({}, [])}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+        inner = {key: _plain(each) for key, each in value.items()}
+        return {key: each for key, each in inner.items() if each not in ({}, [])}
+    return [_plain(each) for each in value] if isinstance(value, list) else value

@@ -10,12 +10,24 @@ from pydantic_core import PydanticCustomError
 
 from prober.config import checks, rules, wording
 from prober.config.document import Document, SyntaxProblemError, parse
+from prober.config.notifications import (
+    MAX_RECEIVERS,
+    SECRETS,
+    ReceiverSettings,
+    is_secret,
+    receiver_objections,
+    self_test_objections,
+)
 from prober.config.problems import TOP, InvalidConfigError, Location, Problem
+from prober.config.retention import retention_objections
 from prober.config.rules import Known
+from prober.config.schedules import schedule_objections
 from prober.config.schema import Settings, TargetSettings, TenantSettings, known_part, section_at
 from prober.config.secret import Secret
 from prober.config.secret_files import EXPOSED, SecretFileError, is_exposed, read_secret
 from prober.config.substitution import Substitution
+from prober.config.vault import VaultSettings, vault_key
+from prober.domain.self_test import SELF_TEST
 
 MAX_FILE_BYTES = 1024 * 1024
 
@@ -92,7 +104,17 @@ class _Loading:
         head = self._valid(Settings, {**self._content, **stand_in}, ())
         for location, message in checks.number_objections(targets):
             self._object(("targets", *location), message)
+        if head is not None:
+            for location, message in checks.budget_objections(head.budgets, targets):
+                self._object(("budgets", *location), message)
+            named = self._content["targets"]
+            for location, message in schedule_objections(head.schedules, named if isinstance(named, dict) else targets):
+                self._object(("schedules", *location), message)
+            for location, message in retention_objections(head.retention):
+                self._object(("retention", *location), message)
         database = self._database()
+        vault = None if head is None else self._vault(head.vault)
+        receivers = {} if head is None else self._receivers(head.notifications)
         if self._problems or head is None:
             raise InvalidConfigError(str(self._path), [_shown(problem) for problem in self._problems])
         key_file = self._base / head.key_file
@@ -101,6 +123,8 @@ class _Loading:
         update = {
             "targets": checks.number_tenants(targets),
             "key_file": key_file,
+            "vault": vault,
+            "notifications": receivers,
             "database": rules.database_at(self._base, database or head.database),
         }
         warnings = sorted(self._warnings, key=lambda warning: warning.mark)
@@ -122,6 +146,8 @@ class _Loading:
             location = ("targets", name)
             if not rules.is_name(name):
                 self._object(("targets",), "a target's name must be 1 to 63 letters, digits, - or _", key=location)
+            elif name == SELF_TEST:
+                self._object(location, "is the name of the service's own self-test; choose another", key=location)
             target = self._target(fields, location)
             if target is not None:
                 found[name] = target
@@ -180,6 +206,49 @@ class _Loading:
             self._object(place, "stands beside database; keep one of them")
             return None
         return self._secret_file(Path(path), place, rules.database)
+
+    def _vault(self, vault: VaultSettings) -> VaultSettings:
+        """Read the vault's keyring from its own file, where one is named."""
+        place = ("vault", "key_file")
+        if ("vault", "key") in self._literals:
+            self._warn(("vault", "key"), "stands here in plain text; use ${NAME} or key_file")
+        if vault.key_file is None:
+            return vault
+        if vault.key is not None:
+            self._object(place, "stands beside key; keep one of them")
+            return vault
+        key = self._secret_file(vault.key_file, place, vault_key)
+        return vault.model_copy(update={"key": key, "key_file": self._base / vault.key_file})
+
+    def _receivers(self, receivers: Mapping[str, ReceiverSettings]) -> dict[str, ReceiverSettings]:
+        if len(receivers) > MAX_RECEIVERS:
+            self._object(("notifications",), f"holds more than {MAX_RECEIVERS} receivers")
+        for place, message in self_test_objections(receivers):
+            self._object(("notifications", *place), message)
+        return {name: self._receiver(name, receiver) for name, receiver in receivers.items()}
+
+    def _receiver(self, name: str, receiver: ReceiverSettings) -> ReceiverSettings:
+        """Check one receiver, and read from their files what stands in files of its own."""
+        place = ("notifications", name)
+        if not rules.is_name(name):
+            self._object(("notifications",), "a receiver's name must be 1 to 63 letters, digits, - or _", key=place)
+        named = self._content.get("targets")
+        targets = named if isinstance(named, dict) else ()
+        for below, message in receiver_objections(receiver, targets, self._base):
+            self._object((*place, *below), message)
+        update: dict[str, object] = {}
+        for key, rule in SECRETS.items():
+            path = getattr(receiver, f"{key}_file")
+            if (*place, key) in self._literals and is_secret(receiver, key):
+                self._warn((*place, key), f"stands here in plain text; use ${{NAME}} or {key}_file")
+            if path is not None:
+                update[key] = self._secret_file(path, (*place, f"{key}_file"), rule)
+        if receiver.ca_file is not None:
+            update["ca_file"] = self._base / receiver.ca_file
+        read = receiver.model_copy(update=update)
+        if read.url is not None and rules.is_plain_http(read.url.reveal()):
+            self._warn((*place, "url"), "notices would cross the network unencrypted")
+        return read
 
     def _secret_file(self, path: Path, location: Location, rule: Callable[[Secret], Secret]) -> Secret | None:
         """Read a secret and hold it to its rule; None, with a problem noted, where it cannot be used."""

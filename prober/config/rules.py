@@ -1,6 +1,7 @@
 """Rules for single values. Each returns the value, or says in our own words what is wrong, never quoting it."""
 
 import dataclasses
+import ipaddress
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +18,9 @@ DATABASE_SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgresql", "postgresql+asyn
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _LLM_NAME = re.compile(r"[\x21-\x7e]{1,256}")
+_HOST = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,252}")
 _LABEL = re.compile(r"[\x20-\x7e]{0,128}")
+_CURRENCY = re.compile(r"[A-Z]{3}")
 _CREDENTIAL = re.compile(r"[\x21-\x7e]{1,4096}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")  # RFC 9110, section 5.6.2
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?")
@@ -80,9 +83,22 @@ def llm_name(value: str) -> str:
     return _matching(value, _LLM_NAME, "must be 1 to 256 printable ASCII characters without blanks")
 
 
+def host(value: str) -> str:
+    """Addresses to listen on: an IPv4 or IPv6 address, or a name."""
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        return _matching(value, _HOST, "must be an IP address or a host name, without a port")
+
+
 def label(value: str) -> str:
     """Labels are printable."""
     return _matching(value, _LABEL, "must be at most 128 printable ASCII characters")
+
+
+def currency(value: str) -> str:
+    """Currencies go by their codes of three capitals (ISO 4217)."""
+    return _matching(value, _CURRENCY, "must be three capital letters, such as USD or EUR")
 
 
 def credential(value: Secret) -> Secret:
@@ -99,13 +115,19 @@ def header_value(value: str) -> str:
     return _matching(value, _HEADER_VALUE, "must be printable ASCII characters without blanks at the ends")
 
 
+def header_name(value: str) -> str:
+    """A header's name must be sendable and must not be one of the prober's own."""
+    if not _HEADER_NAME.fullmatch(value):
+        raise wrong("a header's name holds characters that HTTP does not allow")
+    if value.lower() in _OUR_HEADERS:
+        raise wrong(f"{value.lower()} is set by the prober itself")
+    return value
+
+
 def headers(value: dict[str, Secret]) -> dict[str, Secret]:
     """Headers must be sendable and must not be the prober's own."""
     for key, secret in value.items():
-        if not _HEADER_NAME.fullmatch(key):
-            raise wrong("a header's name holds characters that HTTP does not allow")
-        if key.lower() in _OUR_HEADERS:
-            raise wrong(f"{key.lower()} is set by the prober itself")
+        header_name(key)
         if not _HEADER_VALUE.fullmatch(secret.reveal()):
             raise wrong("a header's value must be printable ASCII characters without blanks at the ends")
     if len({key.lower() for key in value}) < len(value):
@@ -136,6 +158,14 @@ def proxy(value: Secret) -> Secret:
     parts = _split(value.reveal(), "http://… or https://…")
     if parts.query or parts.fragment:
         raise wrong("must not hold a query or fragment")
+    return value
+
+
+def receiver_url(value: Secret) -> Secret:
+    """Address of a receiver of notices; user, password, path and query may be its secret."""
+    parts = _split(value.reveal(), "http://… or https://…")
+    if parts.fragment or "#" in value.reveal():
+        raise wrong("must not hold a fragment")
     return value
 
 

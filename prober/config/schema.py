@@ -1,13 +1,20 @@
 """The configuration file's keys. Every one of them is explained in docs/configuration.md."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from prober.config import rules
+from prober.config.budgets import SECTIONS, BudgetSettings, OverallBudgetSettings, PriceSettings, WindowSettings
+from prober.config.notifications import ReceiverSettings
+from prober.config.retention import RetentionSettings
+from prober.config.schedules import ScheduleSettings, ServiceSettings
 from prober.config.secret import Secret
+from prober.config.section import Section
+from prober.config.serving import ApiSettings
+from prober.config.vault import VaultSettings
 from prober.domain.campaign import ScenarioSettings
 from prober.domain.canary import TENANT_BITS
 from prober.domain.target import Ask, OverlongContract, TextForm
@@ -22,14 +29,6 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Section(BaseModel):
-    """Frozen; unknown keys are refused; no error text shows an input."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True, validate_default=True
-    )
-
-
 class TenantSettings(Section):
     """One synthetic account."""
 
@@ -41,6 +40,8 @@ class TenantSettings(Section):
     """API key; usually `${SOME_VARIABLE}`."""
     credential_file: Path | None = None
     """File that holds the API key."""
+    url: Annotated[str, AfterValidator(rules.url)] | None = None
+    """The target's address for this account, where the account stands in it."""
 
 
 class PhysicalBoundSettings(Section):
@@ -77,6 +78,14 @@ class ProbingSettings(Section):
     """Most probes one sweep may send."""
     over_limit_max_output_tokens: Annotated[int, Field(ge=1, le=64)] = ScenarioSettings().over_limit_max_output_tokens
     """Output cap of over-limit probes; 64 at most, since what comes back may be a customer's."""
+    rounds: Annotated[int, Field(ge=1, le=100_000)] = ScenarioSettings().rounds
+    """Times a scenario that plays in rounds repeats its step."""
+    concurrency: Annotated[int, Field(ge=2, le=256)] = ScenarioSettings().concurrency
+    """Short probes in flight together, of all tenants."""
+    excluded_leak_rate: Annotated[float, Field(ge=1e-5, le=0.5, allow_inf_nan=False)] | None = None
+    """Leak rate per check that rounds go on to exclude."""
+    park_tokens: Tokens | None = None
+    """Tokens that evict a parked session from the device."""
 
 
 class TargetSettings(Section):
@@ -128,6 +137,8 @@ class TargetSettings(Section):
     """Further request headers."""
     body: Annotated[dict[str, Any], AfterValidator(rules.body)] = Field(default_factory=dict, repr=False)
     """Further fields of the request body."""
+    session_header: Annotated[str, AfterValidator(rules.header_name)] = "x-session-affinity"
+    """Header that carries a probe's affinity key."""
     user_agent: Annotated[str, AfterValidator(rules.header_value)] | None = None
     """Replaces the prober's own, which says what it is."""
     max_in_flight: Annotated[int, Field(ge=1, le=256)] = 8
@@ -138,6 +149,16 @@ class TargetSettings(Section):
     """The period."""
     max_run_tokens: Annotated[int, Field(ge=1, le=1_000_000_000_000)] = 25_000_000
     """Most tokens, prompt and answer together, one run may cost."""
+    max_run_requests: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    """Most requests one run may send."""
+    tokens_per_minute: Tokens | None = None
+    """Rate of prompt and answer tokens of all tenants together."""
+    tenant_tokens_per_minute: Tokens | None = None
+    """Rate of prompt and answer tokens of one tenant."""
+    budgets: BudgetSettings = BudgetSettings()
+    """What runs together may cost by the hour and the day."""
+    prices: PriceSettings | None = None
+    """What tokens cost."""
     tenants: tuple[TenantSettings, ...]
     """At least two accounts."""
     scenarios: tuple[Annotated[str, AfterValidator(rules.scenario)], ...] | None = None
@@ -159,33 +180,66 @@ class Settings(Section):
     """File that holds the database URL."""
     targets: dict[str, TargetSettings]
     """Endpoints under test, by name."""
+    budgets: OverallBudgetSettings = OverallBudgetSettings()
+    """What all targets together may cost."""
+    api: ApiSettings = ApiSettings()
+    """HTTP API of the service."""
+    vault: VaultSettings = VaultSettings()
+    """Evidence vault."""
+    retention: RetentionSettings = RetentionSettings()
+    """How long what is kept."""
+    notifications: dict[str, ReceiverSettings] = Field(default_factory=dict)
+    """Who is told about issues and rollouts, by name."""
+    schedules: dict[str, ScheduleSettings] = Field(default_factory=dict)
+    """When the service runs by itself, by name."""
+    service: ServiceSettings = ServiceSettings()
+    """How a replica of the service behaves."""
+
+
+_ANY: Final = "*"
+
+_NAMED: Final = (["targets"], ["schedules"], ["notifications"])
+"""Sections whose keys are names that the user gives."""
+
+_SECTIONS: Final[Mapping[tuple[str, ...], type[Section]]] = {
+    (): Settings,
+    ("targets", _ANY): TargetSettings,
+    ("targets", _ANY, "tenants", _ANY): TenantSettings,
+    ("targets", _ANY, "physical_bound"): PhysicalBoundSettings,
+    ("targets", _ANY, "settings"): ProbingSettings,
+    ("targets", _ANY, "prices"): PriceSettings,
+    ("targets", _ANY, "budgets"): BudgetSettings,
+    **{("targets", _ANY, "budgets", window): WindowSettings for window in SECTIONS},
+    ("budgets",): OverallBudgetSettings,
+    **{("budgets", window): WindowSettings for window in SECTIONS},
+    ("api",): ApiSettings,
+    ("vault",): VaultSettings,
+    ("retention",): RetentionSettings,
+    ("notifications", _ANY): ReceiverSettings,
+    ("schedules", _ANY): ScheduleSettings,
+    ("service",): ServiceSettings,
+}
+"""Place -> what stands there; `_ANY` is a name or an index."""
 
 
 def section_at(location: Sequence[str | int]) -> type[Section] | None:
     """Section whose keys stand at a location of the file; None where there is none."""
-    match tuple(location):
-        case ():
-            return Settings
-        case ("targets", _):
-            return TargetSettings
-        case ("targets", _, "tenants", _):
-            return TenantSettings
-        case ("targets", _, "physical_bound"):
-            return PhysicalBoundSettings
-        case ("targets", _, "settings"):
-            return ProbingSettings
-        case _:
-            return None
+    for place, section in _SECTIONS.items():
+        if len(place) == len(location) and all(
+            step in {_ANY, given} for step, given in zip(place, location, strict=True)
+        ):
+            return section
+    return None
 
 
 def known_part(location: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Longest beginning of a location that is made of the schema's keys, names of targets and indices only."""
+    """Longest beginning of a location made of the schema's keys, names of targets and schedules, and indices."""
     known: list[str | int] = []
     for step in location:
         section = section_at(known)
         is_key = section is not None and step in section.model_fields
-        is_target = known == ["targets"] and isinstance(step, str) and rules.is_name(step)
-        if not (is_key or is_target or isinstance(step, int)):
+        is_name = known in _NAMED and isinstance(step, str) and rules.is_name(step)
+        if not (is_key or is_name or isinstance(step, int)):
             break
         known.append(step)
     return tuple(known)

@@ -69,6 +69,36 @@ def test_campaign_carries_every_setting_that_the_layers_below_know(loaded: Loade
     assert (built.settings.over_limit_probes, built.settings.sweep_bisect) == (3, False)
 
 
+@pytest.mark.parametrize(
+    ("changes", "own", "are_one"),
+    [
+        ({}, None, None),
+        ({"url": f"https://api.example/v4/accounts/{'A1' * 16}"}, None, True),
+        ({"url": f"https://api.example/v4/accounts/{'A1' * 16}"}, f"https://api.example/accounts/{'a1' * 16}/x", True),
+        ({"url": f"https://api.example/v4/accounts/{'a1' * 16}"}, f"https://api.example/accounts/{'b2' * 16}", False),
+        ({"url": "https://api.example/accounts/lab"}, None, None),
+        ({"headers": {"OpenAI-Organization": Secret("org-1")}}, None, True),
+    ],
+)
+def test_the_account_that_configuration_names_is_known_by_its_digest(
+    *, loaded: LoadedSettings, changes: dict[str, object], own: str | None, are_one: bool | None
+):
+    """In the address, or in a header of all requests; None: it names no account. The account itself goes nowhere."""
+    target = loaded.settings.targets["glm"]
+    alpha, bravo = target.tenants
+    tenants = (alpha, bravo.model_copy(update={"url": own}))
+    settings = loaded.settings.model_copy(
+        update={"targets": {"glm": target.model_copy(update={"headers": {}, "tenants": tenants, **changes})}}
+    )
+
+    first, second = (tenant.account for tenant in campaign(settings, "glm").tenants)
+
+    assert (None if not first and not second else first == second) is are_one
+    assert all(len(account) in {0, 16} for account in (first, second))
+    assert "a1a1" not in first.lower() + second
+    assert "org-1" not in first + second
+
+
 def test_credentials_are_looked_up_by_tenant(loaded: LoadedSettings):
     """Each tenant has its own secret, still wrapped."""
     found = credentials(loaded.settings, "glm")

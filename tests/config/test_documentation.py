@@ -88,7 +88,12 @@ def test_every_section_refuses_unknown_keys():
 
 def test_shipped_example_loads_without_a_warning():
     """The example is a configuration, not a picture of one."""
-    environment = {"PROBER_ACCOUNT": "account", "PROBER_ALPHA_TOKEN": "one", "PROBER_BRAVO_TOKEN": "two"}
+    environment = {
+        "PROBER_ALPHA_ACCOUNT": "account",
+        "PROBER_BRAVO_ACCOUNT": "another",
+        "PROBER_ALPHA_TOKEN": "one",
+        "PROBER_BRAVO_TOKEN": "two",
+    }
     loaded = load_settings(
         EXAMPLE,
         environment,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prober.config.keyring_file import MAX_KEYRING_BYTES, create_keyring, load_keyring, rotate_keyring
+from prober.config.key_files import MAX_KEY_FILE_BYTES
+from prober.config.keyring_file import create_keyring, load_keyring, rotate_keyring
 from prober.domain.errors import KeyringError
 
 
@@ -73,7 +74,7 @@ def test_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.
     [
         (None, "cannot be read: No such file or directory"),
         (b"\xff\xfe\xfd", "is no UTF-8 text"),
-        (b"x" * (MAX_KEYRING_BYTES + 1), "is larger than"),
+        (b"x" * (MAX_KEY_FILE_BYTES + 1), "is larger than"),
         (b"c0ffee-secret", "prober key new"),
         (b"", "prober key new"),
     ],

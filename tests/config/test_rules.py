@@ -98,3 +98,18 @@ def test_what_no_header_can_carry(value: str):
     """Blanks at the ends, line breaks and other scripts are refused."""
     with pytest.raises(PydanticCustomError, match="must be printable ASCII"):
         rules.header_value(value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::", "::1", "fe80::1", "localhost", "prober.internal"])
+def test_addresses_to_listen_on(host: str):
+    """IPv4, IPv6 and names pass."""
+    assert rules.host(host) == host
+
+
+@pytest.mark.parametrize(
+    "host", ["", ":", "-a", ".a", "127.0.0.1:80", "[::1]", "a b", "a/b", "http://a", "ä", "a" * 254]
+)
+def test_what_nobody_can_listen_on(host: str):
+    """Ports, brackets, schemes and blanks are refused."""
+    with pytest.raises(PydanticCustomError, match="without a port"):
+        rules.host(host)
