@@ -3,10 +3,12 @@
 import dataclasses
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from prober.config import campaigns
 from prober.config.loader import LoadedSettings, load_settings
 from prober.config.schema import Settings, TargetSettings
+from prober.config.vault import VaultSettings
 from prober.domain.campaign import Campaign
 from prober.domain.errors import ConfigError
 from prober.endpoint.dialects import DIALECTS
@@ -29,13 +31,45 @@ def redactor_for(settings: Settings) -> Redactor:
     return Redactor(_secrets_of(settings))
 
 
+def hide_secrets(settings: Settings, redactor: Redactor) -> None:
+    """Teach a redactor in use the secrets of another configuration too."""
+    for secret in _secrets_of(settings):
+        redactor.register(secret)
+
+
 def _secrets_of(settings: Settings) -> Iterator[str]:
     yield settings.database.reveal()
+    yield from _vault_secrets(settings.vault)
+    for receiver in settings.notifications.values():
+        if receiver.secret is not None:
+            yield receiver.secret.reveal()
+        if receiver.url is not None:
+            yield from _parts_of(receiver.url.reveal())
     for target in settings.targets.values():
         yield from (tenant.credential.reveal() for tenant in target.tenants if tenant.credential is not None)
         yield from (value.reveal() for value in target.headers.values())
         if target.proxy is not None:
             yield target.proxy.reveal()
+
+
+def _vault_secrets(vault: VaultSettings) -> Iterator[str]:
+    if vault.key is not None:
+        yield vault.key.reveal()
+    if vault.keyring is not None:
+        yield from (key.hex() for key in vault.keyring.keys.values())
+
+
+_LEAST_SECRET = 12
+
+
+def _parts_of(url: str) -> Iterator[str]:
+    """An address that may hold a secret: itself, and what follows its host, as an error might quote it."""
+    yield url
+    parts = urlsplit(url)
+    if parts.password:
+        yield parts.password
+    # A short one is no secret, and would take ordinary words out of every line.
+    yield from (each for each in (parts.path.strip("/"), parts.query) if len(each) >= _LEAST_SECRET)
 
 
 def campaign_of(
@@ -73,6 +107,7 @@ def connection_of(target: TargetSettings) -> ConnectionSettings:
         client_cert=certificate,
         extra_headers={name: value.reveal() for name, value in target.headers.items()},
         extra_body=target.body,
+        session_header=target.session_header,
         user_agent=target.user_agent or DEFAULT_USER_AGENT,
         deadline_seconds=target.deadline_seconds,
         starts_per_period=target.starts_per_period,

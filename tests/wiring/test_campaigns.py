@@ -54,7 +54,9 @@ def test_a_connection_is_what_the_target_s_settings_say(place: Workplace):
         max_in_flight=4,
         headers={"X-Edge": "on"},
         body={"seed": 7},
+        session_header="x-sticky",
         user_agent="someone-else/1",
+        deadline_seconds=45,
     )
     connection = connection_of(settings_of(place).targets["hostile"])
 
@@ -62,6 +64,6 @@ def test_a_connection_is_what_the_target_s_settings_say(place: Workplace):
     assert (connection.starts_per_period, connection.period_seconds, connection.max_in_flight) == (3, 2, 4)
     assert connection.extra_headers == {"X-Edge": "on"}
     assert connection.extra_body == {"seed": 7}
-    assert connection.user_agent == "someone-else/1"
+    assert (connection.session_header, connection.user_agent) == ("x-sticky", "someone-else/1")
     assert (connection.client_cert, connection.ca_file, connection.proxy) == (None, None, None)
-    assert connection.deadline_seconds == 1.5
+    assert connection.deadline_seconds == 45
