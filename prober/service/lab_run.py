@@ -15,7 +15,7 @@ from prober.domain.campaign import Campaign, Trigger
 from prober.domain.verdict import RunReport
 from prober.lab.scenes import stage_scene
 from prober.runner.ports import Telemetry
-from prober.service.lab_process import lab_process
+from prober.service.lab_host import HostedLab, LabHost, LabOrder, lab_host
 from prober.store.migrate import upgrade
 from prober.telemetry.logs import Log
 from prober.wiring.campaigns import campaign_of, read_settings
@@ -40,14 +40,34 @@ class LabRun:
     """Target keys of the configuration that differ from what the scene's own sizes give."""
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Scenario settings of the configuration."""
+    faults: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Faults of the lab beside the scene's own, with their rates."""
+    fixes: frozenset[str] = frozenset()
+    """Fixes of the lab beside the scene's own."""
+    seed: int | None = None
+    """Of everything the lab draws; None: the scene's."""
+    is_honest: bool = False
+    """With every honest failing of LLMs and machines switched on."""
+
+    def order(self, keys: Mapping[str, str]) -> LabOrder:
+        """What the lab's process is told; `keys`: API key -> tenant."""
+        return LabOrder(
+            scene=self.scene,
+            keys=keys,
+            shrink=self.shrink,
+            time_scale=self.time_scale,
+            faults=self.faults,
+            fixes=self.fixes,
+            seed=self.seed,
+            is_honest=self.is_honest,
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class OpenLab:
     """A scene being served, and a prober that is configured for it."""
 
-    url: str
-    """Of the lab, without the dialect's path."""
+    lab: HostedLab
     prober: Prober
     campaign: Campaign
 
@@ -64,19 +84,33 @@ async def perform(lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = 
 
 
 @contextlib.asynccontextmanager
-async def open_lab(lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = ()) -> AsyncIterator[OpenLab]:
+async def open_lab(
+    lab_run: LabRun, *, log: Log, watchers: Sequence[Telemetry] = (), host: LabHost | None = None
+) -> AsyncIterator[OpenLab]:
     """Start the scene and all that a run against it needs; end everything behind the caller.
+
+    `host` serves the lab; None: a child process of its own.
 
     Raises:
         LabError: the lab did not start.
     """
     keys = {f"lab-{secrets.token_hex(12)}": tenant for tenant in TENANTS}
     async with (
-        lab_process(lab_run.scene, keys, shrink=lab_run.shrink, time_scale=lab_run.time_scale) as url,
-        _configured(lab_run, url, keys) as settings,
+        _hosted(host) as lab_of,
+        lab_of.lab(lab_run.order(keys)) as lab,
+        _configured(lab_run, lab.url, keys) as settings,
         open_prober(settings, log=log, watchers=watchers) as prober,
     ):
-        yield OpenLab(url=url, prober=prober, campaign=campaign_of(settings, TARGET))
+        yield OpenLab(lab=lab, prober=prober, campaign=campaign_of(settings, TARGET))
+
+
+@contextlib.asynccontextmanager
+async def _hosted(host: LabHost | None) -> AsyncIterator[LabHost]:
+    if host is not None:
+        yield host
+        return
+    async with lab_host() as own:
+        yield own
 
 
 @contextlib.asynccontextmanager
