@@ -1,4 +1,4 @@
-"""Assembles the verbs, and turns our own errors into one line and an exit code."""
+"""The command line as a whole: turns our own errors into one line and an exit code."""
 
 import sys
 from typing import Annotated
@@ -6,28 +6,21 @@ from typing import Annotated
 import typer
 
 from prober import __version__
-from prober.cli import database, demo, findings, keys, lab, run, selftest, validate
 from prober.cli.exits import Exit
 from prober.cli.terminal import accept_any_encoding, open_console
+from prober.cli.verbs import LazyGroup
 from prober.domain.errors import ConfigError, ProberError
 from prober.telemetry.faults import describe
 
 app = typer.Typer(
     name="prober",
+    cls=LazyGroup,
     help="Finds cross-tenant leaks in LLM serving from outside.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
-app.command("validate")(validate.validate)
-app.command("selftest")(selftest.selftest)
-app.add_typer(keys.app, name="key")
-app.add_typer(findings.app, name="findings")
-app.add_typer(database.app, name="db")
-app.add_typer(lab.app, name="lab")
 
 
 def _show_version(is_wanted: bool) -> None:  # noqa: FBT001 - the signature of a typer callback

@@ -1,14 +1,15 @@
 """`prober findings`: what the ledger holds."""
 
 import asyncio
-from collections.abc import Sequence
+import datetime as dt
 from typing import Annotated
 
 import typer
 
+from prober.cli import issues
 from prober.cli.exits import Exit
 from prober.cli.options import DEFAULT_CONFIG, ConfigFile, load
-from prober.cli.terminal import open_console
+from prober.cli.terminal import aligned, open_console
 from prober.config.schema import Settings
 from prober.domain.outcome import Outcome
 from prober.store.rows import StoredFinding
@@ -31,7 +32,7 @@ def list_findings(
 ) -> None:
     """List findings, newest first."""
     found = asyncio.run(_list(load(config), run, worse_than, limit))
-    lines = _aligned([_HEADINGS, *map(_row, found)]) if found else [f"no findings worse than {worse_than.value}"]
+    lines = aligned([_HEADINGS, *map(_row, found)]) if found else [f"no findings worse than {worse_than.value}"]
     console = open_console()
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
@@ -46,13 +47,16 @@ def show(
     config: ConfigFile = DEFAULT_CONFIG,
 ) -> None:
     """Show one finding: what was seen, whose text it was, which request sent it, and when."""
-    stored = asyncio.run(_show(load(config), finding_id))
+    stored, pruned_before = asyncio.run(_show(load(config), finding_id))
     if stored is None:
         typer.echo(f"there is no finding {finding_id}", err=True)
         raise typer.Exit(Exit.USAGE)
     console = open_console()
-    for line in _lines(stored):
+    for line in _lines(stored, pruned_before):
         console.print(line, markup=False, soft_wrap=True)
+
+
+issues.add_to(app)
 
 
 def _row(stored: StoredFinding) -> tuple[str, ...]:
@@ -68,13 +72,7 @@ def _row(stored: StoredFinding) -> tuple[str, ...]:
     )
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Pad cells to columns. A table of Rich's would cut the ids away where the screen is narrow, or in a pipe."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _lines(stored: StoredFinding) -> list[str]:
+def _lines(stored: StoredFinding, pruned_before: dt.datetime | None) -> list[str]:
     finding = stored.finding
     lines = [
         f"finding {stored.finding_id}: {finding.outcome.name} {finding.reason.value} ({finding.detector})",
@@ -82,6 +80,8 @@ def _lines(stored: StoredFinding) -> list[str]:
         f"  found {stored.found_at:%Y-%m-%d %H:%M:%S}Z; {'confirmed' if finding.is_confirmed else 'not confirmed'}",
         f"  {finding.message}",
     ]
+    if finding.kinds:
+        lines.append(f"  suspected: {', '.join(f'{kind.value} {kind.title}' for kind in finding.kinds)}")
     donors = {donor.canary: donor for donor in stored.donors}
     for sighting in finding.sightings:
         lines.append(
@@ -90,7 +90,8 @@ def _lines(stored: StoredFinding) -> list[str]:
         )
         donor = donors.get(sighting.canary)
         if donor is None:
-            lines.append("    not sent by any run in this database")
+            gone = "" if pruned_before is None else f"; canaries up to {pruned_before:%Y-%m-%d %H:%M:%S}Z are pruned"
+            lines.append(f"    not sent by any run in this database{gone}")
         else:
             age = donor.age(stored.found_at).total_seconds()
             lines.append(
@@ -104,6 +105,6 @@ async def _list(settings: Settings, run: str | None, worse_than: Outcome, limit:
         return await lookups.findings(run_id=run, worse_than=worse_than, limit=limit)
 
 
-async def _show(settings: Settings, finding_id: int) -> StoredFinding | None:
+async def _show(settings: Settings, finding_id: int) -> tuple[StoredFinding | None, dt.datetime | None]:
     async with open_lookups(settings) as lookups:
-        return await lookups.finding(finding_id)
+        return await lookups.finding(finding_id), await lookups.canaries_pruned_before()

@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
-from prober.domain.errors import ConfigError
+from prober.domain.errors import ConfigError, LabError
+from prober.lab.faults import FAULTS, check
+from prober.lab.loopback import is_loopback
 from prober.lab.scenes import SCENES
-from prober.lab.server import is_loopback
 from prober.lab.server import serve as serve_lab
+from prober.lab.settings import LabSettings
 
 app = typer.Typer(help="The simulated inference cluster with injectable faults.", no_args_is_help=True)
+DEFAULT_SCENE = "incident"
 DEFAULT_KEYS = {"lab-key-alpha": "alpha", "lab-key-bravo": "bravo", "lab-key-charlie": "charlie"}
 
 
@@ -25,7 +28,23 @@ def _group() -> None:
 @app.command()
 def serve(
     *,
-    scene: Annotated[str, typer.Option(metavar="NAME", help=f"One of: {', '.join(SCENES)}.")] = "incident",
+    scene: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of: {', '.join(SCENES)}. Left out: {DEFAULT_SCENE}, or what the first --fault needs.",
+        ),
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=RATE]", help="Build a fault in, beside the scene's own; rate 1 if left out; repeatable."
+        ),
+    ] = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Build a fix in, beside the scene's own; repeatable."),
+    ] = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to bind.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65_535, help="Port to bind; 0 takes a free one.")
@@ -42,12 +61,33 @@ def serve(
     ] = False,
 ) -> None:
     """Serve a cluster until interrupted. Its first line of output is JSON with its address."""
-    if scene not in SCENES:
-        raise ConfigError(f"no scene {scene!r}; there are: {', '.join(SCENES)}")
+    settings = _settings(scene, fault or [], fix or [])
     if not allow_remote and not is_loopback(host):
         raise ConfigError(f"the lab serves planted leaks: it binds {host} only with --allow-remote")
-    settings = dataclasses.replace(SCENES[scene], keys=DEFAULT_KEYS if keys is None else _read_keys(keys))
+    settings = dataclasses.replace(settings, keys=DEFAULT_KEYS if keys is None else _read_keys(keys))
     asyncio.run(serve_lab(settings, host, port, allow_remote=allow_remote))
+
+
+def _settings(scene: str | None, faults: list[str], fixes: list[str]) -> LabSettings:
+    rates = dict(map(_read_fault, faults))
+    try:
+        check(rates, fixes)
+    except LabError as error:
+        raise ConfigError(str(error)) from None
+    name = scene or next((FAULTS[fault].SCENE for fault in rates), DEFAULT_SCENE)
+    if name not in SCENES:
+        raise ConfigError(f"no scene {name!r}; there are: {', '.join(SCENES)}")
+    settings = SCENES[name]
+    return dataclasses.replace(settings, faults={**settings.faults, **rates}, fixes=settings.fixes | set(fixes))
+
+
+def _read_fault(text: str) -> tuple[str, float]:
+    """Name and rate; without one it strikes always."""
+    name, has_rate, rate = text.partition("=")
+    try:
+        return name, float(rate) if has_rate else 1.0
+    except ValueError:
+        raise ConfigError(f"--fault {name}: the rate must be a number above 0 and at most 1") from None
 
 
 def _read_keys(file: pathlib.Path) -> dict[str, str]:

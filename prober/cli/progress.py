@@ -1,6 +1,7 @@
 """Progress of a run for people: a live line on a terminal, one line per step in a pipe."""
 
 import contextlib
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -8,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from prober.domain.budget import Shortage
 from prober.domain.campaign import Run
 from prober.domain.evidence import Judgement
 from prober.domain.outcome import Outcome
@@ -34,6 +36,10 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
         )
         self._task = self._progress.add_task("starting", total=None)
         self._shown = ""
+        self.report: RunReport | None = None
+        """The run's, once it has ended, in the database or not."""
+        self.is_waiting = False
+        """The database was gone when it was last heard of."""
 
     def __enter__(self) -> Self:
         """Start the display."""
@@ -62,6 +68,11 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
         )
         self._progress.update(self._task, total=estimate.requests, completed=0)
 
+    def budget_short(self, run: Run, shortages: Sequence[Shortage]) -> None:  # noqa: ARG002 - part of the port
+        """Say which caps may end the run early."""
+        for shortage in shortages:
+            self._console.print(f"budget: the estimate would pass {shortage}", markup=False, soft_wrap=True)
+
     def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:  # noqa: ARG002 - part of the port
         """Say what goes out."""
         step = f"{wave.probes[0].scenario}: {wave.purpose}"
@@ -82,7 +93,23 @@ class ProgressDisplay(contextlib.AbstractContextManager["ProgressDisplay"]):
             )
 
     def run_ended(self, report: RunReport) -> None:
-        """Nothing: the report follows."""
+        """Keep the report, should the run not live to hand it over."""
+        self.report = report
+
+    def database_awaited(self, run: Run, why: str, seconds: float) -> None:  # noqa: ARG002 - part of the port
+        """Say what is waited for."""
+        self.is_waiting = True
+        self._console.print(
+            f"  waiting up to {seconds:.0f} s for the database; nothing is sent meanwhile. {why}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+    def database_back(self, run: Run, seconds: float) -> None:  # noqa: ARG002 - part of the port
+        """Say that it goes on."""
+        self.is_waiting = False
+        self._console.print(f"  the database is back after {seconds:.0f} s", highlight=False)
 
     def internal_error(self, component: str, error: BaseException) -> None:
         """Say which part of the prober failed."""

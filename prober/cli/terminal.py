@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections.abc import Sequence
 from typing import IO
 
 from rich.console import Console
@@ -32,3 +33,9 @@ def accept_any_encoding() -> None:
 def open_console(*, stderr: bool = False) -> Console:
     """Open a console on standard output or standard error; nothing is coloured that the caller did not style."""
     return _Console(stderr=stderr, highlight=False)
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Pad cells to columns. A table of Rich's would cut ids away where the screen is narrow, or in a pipe."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -67,7 +67,7 @@ async def test_a_bug_of_ours_is_4_without_a_traceback(monkeypatch: pytest.Monkey
     """The outermost frame names the class and our own lines, and asks for a report."""
     place.configure("http://127.0.0.1:9/v1")
 
-    def broken(*_arguments: object) -> object:
+    def broken(*_arguments: object, **_options: object) -> object:
         raise ZeroDivisionError("secret")
 
     monkeypatch.setattr(Prober, "run", broken)

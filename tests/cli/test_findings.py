@@ -52,3 +52,18 @@ async def test_a_narrow_screen_cuts_nothing_off(place: Workplace):
 
     assert "foreign_canary" in wide.stdout
     assert narrow.stdout == wide.stdout
+
+
+async def test_a_donor_that_was_pruned_is_told_from_one_that_never_was(place: Workplace):
+    """Without its probe a canary's sender is unknown; the date says whether it may have been known once."""
+    await run_against(FakeLlm(leaks=True), place)
+    listed = await place.invoke_beside("findings", "list")
+    number = next(line for line in listed.stdout.splitlines() if "foreign_canary" in line).split()[0]
+    place.change("UPDATE probes SET probe_number = probe_number + 1")
+    never = await place.invoke_beside("findings", "show", number)
+    place.change("INSERT INTO pruned VALUES ('runs', '2026-01-02 03:04:05.000000', 9, '2026-02-01 00:00:00.000000')")
+    gone = await place.invoke_beside("findings", "show", number)
+
+    assert "not sent by any run in this database" in never.stdout
+    assert "pruned" not in never.stdout
+    assert "not sent by any run in this database; canaries up to 2026-01-02 03:04:05Z are pruned" in gone.stdout

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from prober.cli import interrupts
 from prober.cli.exits import Exit
 from prober.cli.interrupts import run_interruptible
 from prober.domain.outcome import Outcome
@@ -78,3 +79,46 @@ async def test_beside_the_main_thread_the_work_runs_all_the_same():
         return 7
 
     assert await asyncio.to_thread(run_interruptible, work()) == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_second_interrupt_ends_what_the_first_lets_close(number: signal.Signals):
+    """Work that writes down what it saw, and waits for its database, is not waited for by whoever insists."""
+    seen = []
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            seen.append("first")
+            try:
+                os.kill(os.getpid(), number)
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                seen.append("second")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptible(work())
+    assert seen == ["first", "second"]
+
+
+def test_closing_is_bounded(monkeypatch: pytest.MonkeyPatch):
+    """Nobody need interrupt twice: a supervisor's one signal ends it too."""
+    monkeypatch.setattr(interrupts, "CLOSE_SECONDS", 0.05)
+    cut = []
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(10)
+        finally:
+            try:
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                cut.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptible(work())
+    assert cut == [True]

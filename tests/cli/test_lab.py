@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from prober.lab.faults import FAULTS, known_fixes
 from prober.lab.scenes import SCENES
 from tests.support.command import Workplace, finish, invoke
 
@@ -54,3 +55,53 @@ def test_every_scene_can_be_read_off_the_help_of_a_small_terminal():
     words = set(help_text.replace(",", " ").replace(". ", " ").split())
 
     assert [scene for scene in SCENES if scene not in words] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--fault", "no_such"), [*FAULTS]),
+        (("--fault", "stale_mask", "--fault", "other=0.5"), [*FAULTS]),
+        (("--fix", "no_such"), sorted(known_fixes())),
+        (("--scene", "nowhere"), [*SCENES]),
+        (("--fault", "stale_mask=often"), ["stale_mask", "above 0 and at most 1"]),
+        (("--fault", "stale_mask="), ["stale_mask", "above 0 and at most 1"]),
+        (("--fault", "stale_mask=0"), ["stale_mask", "above 0 and at most 1"]),
+        (("--fault", "stale_mask=1.5"), ["stale_mask", "above 0 and at most 1"]),
+        (("--fault", "stale_mask=nan"), ["stale_mask", "above 0 and at most 1"]),
+    ],
+)
+def test_names_and_rates_that_there_are_not_are_told_with_what_there_is(arguments: tuple[str, ...], named: list[str]):
+    """Nothing is served, and the message lists what could have been meant."""
+    finished = invoke("lab", "serve", "--port", "0", *arguments)
+
+    assert finished.code == 2
+    assert [name for name in named if name not in finished.said] == []
+
+
+async def spoken_of(place: Workplace, *arguments: str) -> tuple[str, dict[str, int]]:
+    """Serve a lab, ask it two things; the second answer, and what the lab counts."""
+    process = await place.spawn("lab", "serve", "--port", "0", *arguments)
+    assert process.stdout is not None
+    url = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))["url"]
+    messages = [{"role": "user", "content": "Nothing to do."}]
+    key = {"authorization": "Bearer lab-key-alpha"}
+    async with httpx.AsyncClient(trust_env=False, timeout=20, headers=key) as client:
+        bias = {"logit_bias": {"1000": 100}, "max_tokens": 4}
+        for extra in (bias, {"max_tokens": 6}):
+            answer = await client.post(f"{url}/v1/chat/completions", json={"messages": messages, **extra})
+        records = (await client.get(f"{url}/lab/records")).json()
+    process.send_signal(signal.SIGINT)
+    await finish(process)
+    return answer.json()["choices"][0]["message"]["content"], records["counters"]
+
+
+async def test_a_fault_is_served_in_the_scene_that_it_needs_and_a_fix_unmakes_it(place: Workplace):
+    """Somebody else's favoured word comes out with the fault, and strikes are counted; with its fix nothing does."""
+    bent, struck = await spoken_of(place, "--fault", "stale_bias")
+    sound, unstruck = await spoken_of(place, "--fault", "stale_bias=1", "--fix", "move_bias_with_row")
+
+    assert len(set(bent.split())) == 1
+    assert struck["fault_stale_bias"] == 1
+    assert bent.split()[0] not in sound.split()
+    assert unstruck.get("fault_stale_bias", 0) == 0
