@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.composing import composing
 from benchmarks.figure import FULL, Figure, Sizes, machine
 from benchmarks.first_token import first_token
+from benchmarks.idle_service import idle_service
 from benchmarks.memory import memory
 from benchmarks.scanning import scanning
 from benchmarks.short_probes import short_probes
@@ -16,6 +17,7 @@ from benchmarks.startup import startup
 BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "composing": composing,
     "memory": memory,
+    "idle_service": idle_service,
     "scanning": scanning,
     "short_probes": short_probes,
     "first_token": first_token,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import statistics
 import time
@@ -22,9 +23,10 @@ class Figure:
 
     @property
     def is_missed(self) -> bool:
-        """The figure is on the wrong side of its bound."""
-        return (self.at_most is not None and self.value > self.at_most) or (
-            self.at_least is not None and self.value < self.at_least
+        """The figure is on the wrong side of its bound, or unknown."""
+        # Not the other way round: NaN, which nothing was measured of, meets no bound.
+        return (self.at_most is not None and not self.value <= self.at_most) or (
+            self.at_least is not None and not self.value >= self.at_least
         )
 
     def line(self) -> str:
@@ -36,7 +38,8 @@ class Figure:
             bound = f"at least {self.at_least:g}"
         if bound != "no bound":
             judgement = "MISSED" if self.is_missed else "met"
-        columns = (f"{self.name:<55}", f"{self.value:>8.3g} {self.unit:<10}", f"{bound:<13}", f"{judgement:<6}")
+        value = f"{self.value:,.0f}" if 1_000 <= self.value < math.inf else f"{self.value:.3g}"
+        columns = (f"{self.name:<55}", f"{value:>8} {self.unit:<10}", f"{bound:<13}", f"{judgement:<6}")
         return " ".join((*columns, self.beside)).rstrip()
 
 
@@ -53,10 +56,23 @@ class Sizes:
     blocks: int
     """Blocks of ours and of the bare client in turn; their ratio is taken block by block."""
     in_flight: int
+    long_tokens: int
+    """Of each of the prompts that are in flight together."""
+    settle_seconds: float
+    """How long an idle service is watched."""
 
 
 YARDSTICK_BYTES = 6_500_000
-FULL = Sizes(prompt_tokens=1_000_000, scan_characters=10_000_000, repeats=7, probes=80, blocks=9, in_flight=8)
+FULL = Sizes(
+    prompt_tokens=1_000_000,
+    scan_characters=10_000_000,
+    repeats=7,
+    probes=80,
+    blocks=9,
+    in_flight=8,
+    long_tokens=1_048_576,
+    settle_seconds=15.0,
+)
 
 
 def best_seconds(repeats: int, work: Callable[[], object]) -> float:

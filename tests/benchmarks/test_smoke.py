@@ -1,5 +1,6 @@
 """Every benchmark runs, at sizes that say nothing about speed."""
 
+import math
 import sys
 from collections.abc import Iterator
 
@@ -8,9 +9,19 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.figure import Figure, Sizes, beside
 
-TINY = Sizes(prompt_tokens=3_000, scan_characters=20_000, repeats=1, probes=4, blocks=1, in_flight=2)
+TINY = Sizes(
+    prompt_tokens=3_000,
+    scan_characters=20_000,
+    repeats=1,
+    probes=4,
+    blocks=1,
+    in_flight=2,
+    long_tokens=60_000,
+    settle_seconds=1.0,
+)
 
 
+@pytest.mark.no_coverage
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_benchmark_measures_something(name: str):
     """Each benchmark yields figures above zero, each under a name of its own."""
@@ -28,11 +39,13 @@ def test_every_benchmark_measures_something(name: str):
         (1.1, 1.0, None, "MISSED"),
         (10.0, None, 10.0, "met"),
         (9.9, None, 10.0, "MISSED"),
+        (math.nan, 10.0, None, "MISSED"),
+        (math.nan, None, 10.0, "MISSED"),
         (5.0, None, None, "no bound"),
     ],
 )
 def test_a_missed_bound_is_said(value: float, at_most: float | None, at_least: float | None, judgement: str):
-    """A figure on the wrong side of its bound reads MISSED and counts, one that meets it exactly does not."""
+    """A figure on the wrong side of its bound or unknown reads MISSED and counts; one that just meets it does not."""
     figure = Figure(name="speed", value=value, unit="MB/s", at_most=at_most, at_least=at_least)
 
     assert judgement in figure.line()
