@@ -12,26 +12,35 @@ import pytest
 import typer.main
 
 from prober.cli.app import app
-from prober.cli.exits import Exit
+from prober.cli.exits import Exit, FailOn
 from prober.detect.detectors import DETECTORS
+from prober.domain.answer import Answer
+from prober.domain.budget import Cap, Unit, Window
 from prober.domain.campaign import Trigger
-from prober.domain.evidence import Answer
+from prober.domain.fault_kind import FaultKind
 from prober.domain.finding import Reason
-from prober.domain.observation import Timeline
+from prober.domain.observation import FailureKind, RefusalReason, Timeline
 from prober.domain.outcome import Outcome
 from prober.domain.probe import Expectation, Role
 from prober.domain.reading import Tier
+from prober.domain.target import OverlongContract
 from prober.endpoint.dialects import DIALECTS
-from prober.lab.faults import Fault, Fix, RouterMode
+from prober.lab.faults import FAULTS, known_fixes
+from prober.lab.fixes import RouterMode
 from prober.lab.scenes import SCENES
 from prober.plan.rehearsal import estimate
 from prober.plan.scenarios import SCENARIOS
+from prober.report.facts import facts_of
 from prober.report.json_report import SCHEMA, render
 from prober.service.selftest import CASES
 from prober.telemetry.metrics import Metrics
+from prober.telemetry.notification_series import NotificationSeries
+from prober.telemetry.self_test_series import SelfTestSeries
+from prober.telemetry.service_series import ServiceSeries
+from prober.telemetry.spending_series import SpendingSeries
 from prober.wiring.campaigns import campaign_of, read_settings
 from tests.support.markdown import ROOT, anchors, codes, document, links, outcomes_of_reasons, pages, rows, section
-from tests.support.reports import a_report
+from tests.support.reports import a_leak, a_report
 
 README = document("README.md")
 HOW = document("docs/how-it-works.md")
@@ -96,6 +105,11 @@ def test_every_series_is_documented():
     """Name, type and labels of each metric series are those of the table."""
     registry = prometheus_client.CollectorRegistry()
     Metrics(registry, targets=["t"], components=["c"], version="1")
+    caps = [Cap(window=Window.DAY, unit=Unit.TOKENS, limit=1)]
+    SpendingSeries(registry, tenants={"t": ["a"]}, caps=caps)
+    NotificationSeries(registry, targets=["t"], receivers=["r"])
+    ServiceSeries(registry, targets=["t"])
+    SelfTestSeries(registry)
     exported = {}
     for family in registry.collect():
         labels = {label for sample in family.samples for label in sample.labels} - {"le"}
@@ -110,9 +124,10 @@ def test_every_series_is_documented():
 def test_every_field_of_the_report_is_documented():
     """The table of the JSON report lists the fields of a full report, in their order, and no other."""
     report = document("docs/report.md")
-    table = report.partition("## Codes")[0]
+    table = section(report, "## The JSON report")
+    full = a_report(findings=(a_leak(kinds=(FaultKind.REJECTED_BUT_ADMITTED,)),))
 
-    assert first_codes(table) == list(dict.fromkeys(fields(json.loads(render(a_report())))))
+    assert first_codes(table) == list(dict.fromkeys(fields(json.loads(render(facts_of(full))))))
     assert f"`{SCHEMA}`" in table
 
 
@@ -128,7 +143,21 @@ def fields(value: object, path: str = "") -> Iterator[str]:
         yield path
 
 
-@pytest.mark.parametrize("members", [Outcome, Trigger, Tier, Role, Expectation, Answer], ids=lambda kind: kind.__name__)
+CODES_OF_REPORTS = (
+    Outcome,
+    Trigger,
+    Tier,
+    Role,
+    Expectation,
+    Answer,
+    FailOn,
+    OverlongContract,
+    FailureKind,
+    RefusalReason,
+)
+
+
+@pytest.mark.parametrize("members", CODES_OF_REPORTS, ids=lambda kind: kind.__name__)
 def test_every_code_of_the_report_is_documented(members: type[enum.Enum]):
     """A reader of the report finds each value that a code can have."""
     listed = codes(section(document("docs/report.md"), "## Codes"))
@@ -138,15 +167,15 @@ def test_every_code_of_the_report_is_documented(members: type[enum.Enum]):
 
 def test_no_code_of_the_report_is_invented():
     """No value is documented that cannot occur."""
-    kinds = (Outcome, Trigger, Tier, Role, Expectation, Answer)
+    assert set(codes(section(document("docs/report.md"), "## Codes"))) == {
+        member.value for members in CODES_OF_REPORTS for member in members
+    }
 
-    assert set(codes(section(document("docs/report.md"), "## Codes"))) == {m.value for kind in kinds for m in kind}
 
-
-@pytest.mark.parametrize("members", [Fault, Fix, RouterMode], ids=lambda kind: kind.__name__)
-def test_every_switch_of_the_lab_is_documented(members: type[enum.Enum]):
+def test_every_switch_of_the_lab_is_documented():
     """Each fault, fix and router of the lab is explained on its page."""
-    assert [member.value for member in members if f"`{member.value}`" not in document("docs/lab.md")] == []
+    names = [*FAULTS, *known_fixes(), *(mode.value for mode in RouterMode)]
+    assert [name for name in names if f"`{name}`" not in document("docs/lab.md")] == []
 
 
 def test_every_scene_is_documented():

@@ -12,8 +12,8 @@ from prober.domain.target import TextForm
 from prober.prompt import line_code, stream_code
 from prober.prompt.composer import compose
 from prober.prompt.decoder import scan
+from prober.prompt.donor_index import FRAGMENT_DONORS
 from prober.prompt.keyring import Keyring
-from prober.prompt.live import FRAGMENT_DONORS
 from prober.prompt.numbered_lines import SLICE_WORDS, SLICES
 from prober.prompt.sightings import PAGE_BITS
 from prober.prompt.tokens import TOLERANCE_TOKENS, calibration_specs

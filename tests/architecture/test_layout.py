@@ -21,8 +21,7 @@ TESTED_ELSEWHERE = {
     "domain/target.py": "domain/test_values.py",
     "domain/verdict.py": "domain/test_values.py",
     # Parts of one simulated cluster, which is only right or wrong as a whole: tested through its front.
-    "lab/aggregated.py": "lab/test_cluster.py",
-    "lab/answering.py": "lab/test_llm.py",
+    "lab/cache/prefix.py": "lab/cache/test_prefix_cache.py",
     "lab/census.py": "lab/test_cluster.py",
     "lab/crew.py": "lab/test_cluster.py",
     "lab/decode.py": "lab/test_cluster.py",
@@ -33,9 +32,18 @@ TESTED_ELSEWHERE = {
     "lab/prefill.py": "lab/test_cluster.py",
     "lab/records.py": "lab/test_cluster.py",
     "lab/router.py": "lab/test_answer_table.py",
+    "lab/seams/cache.py": "lab/cache/test_prefix_cache.py",
     "lab/sight.py": "lab/test_llm.py",
+    # What runs look like to callers, tested as callers see it.
+    "service/api/run_shapes.py": "service/api/test_runs.py",
+    # Rows of the queue and the desk of a replica: seen through the queue, and through a replica at work.
+    "service/front_desk.py": "service/test_serve.py",
+    "store/job_rows.py": "store/test_jobs.py",
     # A run against the lab is what the system tests are made of.
     "service/lab_run.py": "system/test_combinations.py",
+    # What one pruning goes through, which is only right or wrong as a whole.
+    "store/prunable.py": "store/test_retention.py",
+    "store/pruned.py": "store/test_retention.py",
     # Parts of the lab's HTTP faces, tested over real sockets as a client sees them.
     "lab/surfaces/app.py": "lab/test_server.py",
     "lab/surfaces/cluster_facts.py": "lab/surfaces/test_inspection.py",
@@ -116,7 +124,7 @@ def test_exceptions_to_the_mirror_are_needed():
 
 def test_every_test_mirrors_something():
     """tests/x/ stands for prober/x/, or is one of the few folders that judge the whole."""
-    whole = {"architecture", "engines", "migrations", "support", "system", "benchmarks"}
+    whole = {"architecture", "deploy", "benchmarks", "engines", "migrations", "reliability", "support", "system"}
     folders = {name_of(path, "tests").split("/")[0] for path in TESTS}
 
     assert folders - whole <= {path.name for path in (ROOT / "prober").iterdir() if path.is_dir()}
@@ -157,8 +165,8 @@ def test_no_test_is_left_out():
     """A test that may fail proves nothing; one that cannot run here says why, from the few places that may."""
     never = re.compile(r"\b(?:xfail|importorskip|mark\.skip)\b")
     seldom = re.compile(r"\bpytest\.skip\(|\bskipif\b")
-    # Without IPv6; and, outside CI, without any PostgreSQL.
-    may_skip = {"lab/test_server.py", "support/postgres.py"}
+    # Without IPv6; and, outside CI, without any PostgreSQL, or without Prometheus.
+    may_skip = {"lab/test_server.py", "support/postgres.py", "support/monitoring.py"}
     sources = {name_of(path, "tests"): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     del sources["architecture/test_layout.py"]
 

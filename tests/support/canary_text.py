@@ -5,11 +5,13 @@ import random
 from collections.abc import Callable
 
 from prober.domain.canary import Canary
+from prober.domain.options import PLAIN, RequestOptions
 from prober.domain.prompt import Prompt
 from prober.domain.target import TextForm
 from prober.prompt import numbered_lines, word_stream
 from prober.prompt.alphabet import WORDS
 from prober.prompt.keyring import Keyring
+from prober.prompt.live import LiveIndex
 
 KEYRING = Keyring.create(bytes(range(32)))
 
@@ -34,6 +36,14 @@ def prompt_of(
         planned_tokens=None,
         token_tolerance=2,
     )
+
+
+def live_of(*prompts: Prompt, keyring: Keyring = KEYRING, options: RequestOptions = PLAIN) -> LiveIndex:
+    """Index that holds word-stream prompts, in order."""
+    index = LiveIndex(keyring)
+    for prompt in prompts:
+        index.remember(prompt, TextForm.WORD_STREAM, options)
+    return index
 
 
 def hyphenated(words: list[str]) -> str:

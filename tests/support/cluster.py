@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prober.lab.cluster import Cluster
 from prober.lab.events import Chunk, Done, Event, GenerateRequest, Rejection
@@ -106,6 +106,13 @@ async def ask_tokens(cluster: Cluster, tag: str, tokens: int, max_tokens: int = 
     return await ask(cluster, request(tag, prompt(tag, tokens, cluster.tokenizer), max_tokens))
 
 
+async def ask_together(cluster: Cluster, tags: Sequence[str], tokens: int) -> dict[str, Reply]:
+    """Send one prompt of so many tokens per tag, all at once."""
+    async with asyncio.TaskGroup() as group:
+        asked = {tag: group.create_task(ask_tokens(cluster, tag, tokens)) for tag in tags}
+    return {tag: task.result() for tag, task in asked.items()}
+
+
 async def until(condition: Callable[[], object]) -> None:
     """Wait for a condition; the test fails when it does not come true within ten seconds."""
     async with asyncio.timeout(10):
@@ -126,6 +133,11 @@ async def hang_up(cluster: Cluster, asked: GenerateRequest, condition: Callable[
     reading.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await reading
+
+
+def patient(settings: LabSettings) -> LabSettings:
+    """The same cluster, whose waits end so late that no busy machine reaches them: what hangs then hangs for good."""
+    return dataclasses.replace(settings, waiting_timeout_seconds=10.0 / settings.time_scale)
 
 
 @contextlib.asynccontextmanager

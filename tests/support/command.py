@@ -60,8 +60,9 @@ class Workplace:
             "context_tokens": 20_000,
             "prefill_pool_tokens": 9_984,
             "shared": False,
-            "hang_seconds": 0.5,
-            "deadline_seconds": 1.5,
+            # A busy machine must not look like a target that hangs.
+            "hang_seconds": 10,
+            "deadline_seconds": 30,
             "tenants": [
                 {"name": "alpha", "credential": "${ALPHA_KEY}"},
                 {"name": "bravo", "credential": "${BRAVO_KEY}"},

@@ -15,6 +15,7 @@ from prober.domain.tenant import Tenant
 from prober.endpoint.client import HttpEndpoint
 from prober.endpoint.dialects import DIALECTS
 from prober.endpoint.settings import ConnectionSettings
+from prober.endpoint.token_pacing import TokenPaces
 from tests.support.hostile import Handler, HostileServer, hostile
 
 SECRET = "sk-tenant-secret-0123456789"
@@ -63,6 +64,8 @@ def make_endpoint(
     *,
     credentials: Mapping[str, str] | None = None,
     dialect: str = "openai-chat",
+    urls: Mapping[str, str] | None = None,
+    paces: TokenPaces | None = None,
     **settings: Any,  # noqa: ANN401 - fields of ConnectionSettings
 ) -> HttpEndpoint:
     bounds: dict[str, Any] = {
@@ -77,6 +80,8 @@ def make_endpoint(
         credentials={"alice": SECRET, "bob": "sk-bob"} if credentials is None else credentials,
         clock=SystemClock(),
         dialect=DIALECTS[dialect],
+        urls=urls,
+        paces=paces,
     )
 
 

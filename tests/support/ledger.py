@@ -4,16 +4,19 @@ import dataclasses
 import datetime as dt
 from collections.abc import Sequence
 
+from prober.detect.marking import mark_of
 from prober.domain.campaign import Run
 from prober.domain.canary import Canary
 from prober.domain.errors import LedgerError
 from prober.domain.evidence import Judgement
 from prober.domain.finding import Finding, Reason
+from prober.domain.mark import AnswerMark
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Probe
+from prober.domain.probe import Probe, Role
 from prober.domain.prompt import Prompt
 from prober.domain.verdict import RunReport, Spending
-from prober.store.rows import StoredCanary, StoredFinding, StoredRun
+from prober.store.marks import is_kept
+from prober.store.rows import StoredCanary, StoredFinding, StoredRun, StoredTally
 
 
 class SettableClock:
@@ -45,6 +48,8 @@ class MemoryLedger:
         self.canaries: list[StoredCanary] = []
         self.judgements: list[Judgement] = []
         self.reports: list[RunReport] = []
+        self.recorded: list[tuple[str, Judgement]] = []
+        self.kept: list[tuple[str, AnswerMark]] = []
         self._findings: list[StoredFinding] = []
         self._recorded: set[tuple[str, str, Canary]] = set()
         self._serial = 0
@@ -64,6 +69,8 @@ class MemoryLedger:
             reasons=(),
             probes=None,
             spent=None,
+            trigger=run.trigger,
+            scenarios=run.campaign.scenarios,
         )
 
     async def remember(self, run: Run, planned: Sequence[tuple[Probe, Prompt]]) -> None:
@@ -94,9 +101,17 @@ class MemoryLedger:
         if key in self._recorded or key not in {(known.run_id, known.label, known.canary) for known in self.canaries}:
             raise LedgerError("The probe was not remembered, or is recorded already.")
         self._recorded.add(key)
+        if is_kept(judgement.evidence.probe):
+            self.kept.append((run.run_id, mark_of(judgement)))
         self.judgements.append(judgement)
+        self.recorded.append((run.run_id, judgement))
         for finding in judgement.findings:
             self._add(run.run_id, dataclasses.replace(finding, probe_label=label), self.clock.now())
+
+    async def reference(self, run: Run) -> tuple[AnswerMark, ...]:
+        earlier = [known for known in await self.runs(target=run.campaign.target.name) if known.run_id != run.run_id]
+        kept = [[mark for run_id, mark in self.kept if run_id == known.run_id] for known in earlier]
+        return tuple(next(filter(None, kept), ()))
 
     async def close_run(self, report: RunReport) -> None:
         run_id = report.run.run_id
@@ -104,7 +119,12 @@ class MemoryLedger:
         self.reports.append(report)
         self._close(run_id, report.ended_at, report.verdict.outcome, report.verdict.reasons)
         self.stored_runs[run_id] = dataclasses.replace(
-            self.stored_runs[run_id], probes=report.verdict.probes, spent=report.spent
+            self.stored_runs[run_id],
+            probes=report.verdict.probes,
+            spent=report.spent,
+            conclusive=report.verdict.conclusive,
+            clean=report.verdict.clean,
+            leak_rate_upper95=report.verdict.leak_rate_upper95,
         )
         self._findings = [stored for stored in self._findings if stored.run_id != run_id or stored.finding.probe_label]
         for finding in report.findings:
@@ -130,12 +150,18 @@ class MemoryLedger:
         found = [run for run in self.stored_runs.values() if target in {None, run.target}]
         return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:limit])
 
+    async def run(self, run_id: str) -> StoredRun | None:
+        return self.stored_runs.get(run_id)
+
     async def findings(
         self,
         *,
         worse_than: Outcome = Outcome.CLEAN,
         run_id: str | None = None,
+        target: str | None = None,
+        reason: Reason | None = None,
         is_acknowledged: bool | None = None,
+        before: int | None = None,
         limit: int = 100,
     ) -> tuple[StoredFinding, ...]:
         found = [
@@ -143,9 +169,12 @@ class MemoryLedger:
             for stored in self._findings
             if stored.finding.outcome.rank > worse_than.rank
             and run_id in {None, stored.run_id}
+            and target in {None, stored.target}
+            and reason in {None, stored.finding.reason}
+            and (before is None or stored.finding_id < before)
             and is_acknowledged in {None, stored.acknowledged_at is not None}
         ]
-        return tuple(sorted(found, key=lambda stored: (stored.found_at, stored.finding_id), reverse=True)[:limit])
+        return tuple(sorted(found, key=lambda stored: stored.finding_id, reverse=True)[:limit])
 
     async def finding(self, finding_id: int) -> StoredFinding | None:
         stored = next((stored for stored in self._findings if stored.finding_id == finding_id), None)
@@ -164,6 +193,25 @@ class MemoryLedger:
                     )
                 return True
         return False
+
+    async def tallies(self, target: str) -> tuple[StoredTally, ...]:
+        groups: dict[tuple[str, str, Outcome], list[dt.datetime]] = {}
+        for run_id, judgement in self.recorded:
+            run, probe = self.stored_runs[run_id], judgement.evidence.probe
+            if run.target == target and probe.role in {Role.CHECK, Role.CONFIRMATION}:
+                key = (probe.scenario, run.build, judgement.outcome)
+                groups.setdefault(key, []).append(judgement.evidence.observation.sent_at)
+        keys = sorted(groups, key=lambda key: (key[0], key[1], key[2].value))
+        return tuple(
+            StoredTally(
+                scenario=scenario,
+                build=build,
+                outcome=outcome,
+                probes=len(groups[scenario, build, outcome]),
+                last_at=max(groups[scenario, build, outcome]),
+            )
+            for scenario, build, outcome in keys
+        )
 
     async def whose(self, canary: Canary) -> StoredCanary | None:
         return next((known for known in self.canaries if known.canary == canary), None)

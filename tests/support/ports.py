@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from prober.domain.budget import Shortage
 from prober.domain.campaign import Campaign, Run, ScenarioSettings, Trigger
-from prober.domain.errors import LedgerError
+from prober.domain.errors import LeaseLostError, LedgerError
 from prober.domain.evidence import Judgement, WaveEvidence
 from prober.domain.observation import Observation
 from prober.domain.probe import Expectation, Probe, PromptSpec, Role, Wave
@@ -21,10 +22,10 @@ from prober.domain.verdict import RunReport, Spending
 from prober.plan.scenarios import SCENARIOS
 from prober.plan.stage import Stage
 from prober.prompt.keyring import Keyring
-from prober.prompt.live import LiveIndex
+from prober.runner.live_probes import LiveProbes
 from prober.runner.ports import Ports
+from prober.runner.reception import Instruments
 from prober.runner.run import execute
-from prober.runner.wave import Instruments
 from tests.support.fake_llm import FakeLlm
 from tests.support.ledger import MemoryLedger, SettableClock
 
@@ -89,6 +90,9 @@ class JournalledLedger(MemoryLedger):
         self.journal = journal
         self.fails_at = fails_at
         """Name of a method, `remember:LABEL` or `record:LABEL`."""
+        self.lost_at = ""
+        """Likewise: from there on the run's job is another replica's."""
+        self._is_lost = False
 
     async def open_run(self, run: Run, estimate: Spending) -> None:
         self._enter("open_run", "")
@@ -113,6 +117,9 @@ class JournalledLedger(MemoryLedger):
         self.journal.append((method, label))
         if self.fails_at in {method, f"{method}:{label}"}:
             raise LedgerError("The database failed.")
+        self._is_lost |= self.lost_at in {method, f"{method}:{label}"}
+        if self._is_lost:
+            raise LeaseLostError("The job is another's.")
 
 
 class RecordingTelemetry:
@@ -121,12 +128,17 @@ class RecordingTelemetry:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.errors: list[tuple[str, BaseException]] = []
+        self.shortages: list[Shortage] = []
         self.spent: list[Spending] = []
         self.judgements: list[Judgement] = []
         self.reports: list[RunReport] = []
 
     def run_started(self, run: Run, estimate: Spending) -> None:
         self.journal.append(("run_started", ""))
+
+    def budget_short(self, run: Run, shortages: Sequence[Shortage]) -> None:
+        self.journal.append(("budget_short", ""))
+        self.shortages.extend(shortages)
 
     def wave_started(self, run: Run, wave: Wave, spent: Spending) -> None:
         self.journal.append(("wave_started", wave.purpose))
@@ -139,6 +151,12 @@ class RecordingTelemetry:
     def run_ended(self, report: RunReport) -> None:
         self.journal.append(("run_ended", ""))
         self.reports.append(report)
+
+    def database_awaited(self, run: Run, why: str, seconds: float) -> None:
+        self.journal.append(("database_awaited", why))
+
+    def database_back(self, run: Run, seconds: float) -> None:
+        self.journal.append(("database_back", ""))
 
     def internal_error(self, component: str, error: BaseException) -> None:
         self.errors.append((component, error))
@@ -177,7 +195,7 @@ class World:
         self.telemetry = RecordingTelemetry(self.journal)
         self.serials = CountingSerials()
         self.stop = ManualSwitch()
-        self.instruments = Instruments(KEYRING, LiveIndex(KEYRING))
+        self.instruments = Instruments(KEYRING, LiveProbes(KEYRING))
 
     @property
     def ports(self) -> Ports:
@@ -215,7 +233,7 @@ class RecordedScenario:
         self.shortfalls: tuple[str, ...] = ()
         monkeypatch.setitem(SCENARIOS, "recorded", self.play)
         # Rehearsing would play it as well.
-        monkeypatch.setattr("prober.runner.run.estimate", lambda _campaign: Spending(requests=1))
+        monkeypatch.setattr("prober.runner.run.estimates", lambda _campaign: {"alpha": Spending(requests=1)})
 
     def play(self, stage: Stage) -> Generator[Wave, WaveEvidence, tuple[str, ...]]:
         self.stages.append(stage)

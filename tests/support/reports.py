@@ -3,14 +3,16 @@
 import dataclasses
 import datetime as dt
 
+from prober.domain.answer import Answer
+from prober.domain.budget import Cap, Shortage, Standing, Unit, Window
 from prober.domain.campaign import Campaign, Run, Trigger
 from prober.domain.canary import Canary
-from prober.domain.evidence import Answer
 from prober.domain.finding import Finding, Reason
 from prober.domain.outcome import Outcome
 from prober.domain.reading import Sighting, Tier
 from prober.domain.target import Target
 from prober.domain.tenant import Tenant
+from prober.domain.trace import Trace
 from prober.domain.verdict import LimitMap, ProbeSummary, RunReport, Spending, Verdict
 
 STARTED = dt.datetime(2026, 9, 1, 12, 0, 0, tzinfo=dt.UTC)
@@ -43,6 +45,13 @@ def a_run(**changes: object) -> Run:
     return dataclasses.replace(run, **changes)
 
 
+def a_shortage() -> Shortage:
+    """A day's cap that the run's estimate would pass."""
+    cap = Cap(window=Window.DAY, unit=Unit.TOKENS, limit=1_000, target="staging")
+    standing = Standing(cap=cap, tenant=None, spent=900, frees_at=STARTED + dt.timedelta(hours=12))
+    return Shortage(standing=standing, wanted=200)
+
+
 def a_sighting(canary: Canary = DONOR_CANARY, **changes: object) -> Sighting:
     """A strong sighting of the donor's text."""
     sighting = Sighting(
@@ -66,6 +75,27 @@ def a_leak(**changes: object) -> Finding:
     return dataclasses.replace(finding, **changes)
 
 
+def a_trace(**changes: object) -> Trace:
+    """What came back with the foreign text."""
+    trace = Trace(
+        sent_at=STARTED + dt.timedelta(seconds=60),
+        is_stream=True,
+        body_acked_seconds=0.05,
+        headers_seconds=0.06,
+        last_token_seconds=0.8,
+        end_seconds=0.9,
+        max_output_tokens=64,
+        completion_tokens=40,
+        finish_reason="stop",
+        stated_limits=(681_274,),
+        response_id="chatcmpl-77",
+        model_reported="glm-5.3",
+        system_fingerprint="fp_0519",
+        headers={"server": "sglang", "cf-ray": "8f2a"},
+    )
+    return dataclasses.replace(trace, **changes)
+
+
 def a_probe_summary(**changes: object) -> ProbeSummary:
     """The probe that received foreign text."""
     summary = ProbeSummary(
@@ -85,6 +115,7 @@ def a_probe_summary(**changes: object) -> ProbeSummary:
         first_token_seconds=0.12,
         answer_sha256="ab" * 32,
         answer_characters=320,
+        trace=a_trace(),
     )
     return dataclasses.replace(summary, **changes)
 
@@ -92,7 +123,7 @@ def a_probe_summary(**changes: object) -> ProbeSummary:
 def a_report(**changes: object) -> RunReport:
     """A report of a run that found the incident."""
     report = RunReport(
-        run=a_run(),
+        run=a_run(facts={"service": "chat", "revision": "42"}),
         ended_at=STARTED + dt.timedelta(seconds=90),
         verdict=Verdict(
             outcome=Outcome.VIOLATION,
@@ -129,3 +160,40 @@ def a_clean_report() -> RunReport:
         evidence_bits=0.0,
     )
     return a_report(verdict=verdict, findings=(clean,), probes=(), limits=LimitMap())
+
+
+def report_of(outcome: Outcome, *, is_about_run: bool = False) -> RunReport:
+    """A report with this verdict, made by one probe of `seed_and_probe`, or by the run as a whole."""
+    if outcome is Outcome.VIOLATION and not is_about_run:
+        return a_report()
+    reason = {
+        Outcome.VIOLATION: Reason.FOREIGN_CANARY,
+        Outcome.SUSPECT: Reason.USAGE_MISMATCH,
+        Outcome.INCONCLUSIVE: Reason.TOO_FEW_SAMPLES,
+        Outcome.CLEAN: Reason.SERVED,
+    }[outcome]
+    summary = a_probe_summary(outcome=Outcome.CLEAN if is_about_run else outcome, reasons=(reason,))
+    made = Finding(
+        detector="runner",
+        outcome=outcome,
+        reason=reason,
+        message="It is so.",
+        probe_label="" if is_about_run else summary.label,
+    )
+    sound = Finding(
+        detector="status_contract",
+        outcome=Outcome.CLEAN,
+        reason=Reason.SERVED,
+        message="Served as expected.",
+        probe_label=summary.label,
+    )
+    verdict = Verdict(
+        outcome=outcome,
+        reasons=() if outcome is Outcome.CLEAN else (reason,),
+        probes=1,
+        conclusive=int(summary.outcome is not Outcome.INCONCLUSIVE),
+        clean=int(summary.outcome is Outcome.CLEAN),
+        leak_rate_upper95=0.95 if outcome is Outcome.CLEAN else None,
+        evidence_bits=0.0,
+    )
+    return a_report(verdict=verdict, findings=(made, sound), probes=(summary,), limits=LimitMap())

@@ -2,16 +2,19 @@
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Generator
+import hashlib
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+from prober.domain.answer import Answer
 from prober.domain.campaign import ScenarioSettings
 from prober.domain.canary import Canary
-from prober.domain.evidence import Answer, Evidence, History, Judgement
+from prober.domain.evidence import Evidence, History, Judgement
 from prober.domain.finding import Finding, Reason
-from prober.domain.observation import Observation, Refusal, RefusalReason, Usage
+from prober.domain.mark import AnswerMark
+from prober.domain.observation import Observation, Refusal, RefusalReason, Timeline, Usage
 from prober.domain.outcome import Outcome
-from prober.domain.probe import Probe, Role, Wave
+from prober.domain.probe import Probe, PromptSpec, Role, Wave
 from prober.domain.prompt import NeedlePosition, Prompt
 from prober.domain.reading import Reading, Recall
 from prober.domain.target import Target
@@ -39,18 +42,34 @@ class Reply:
     prompt_tokens: int | None = None
     """Overrides the true count."""
     stated_limits: tuple[int, ...] = ()
+    first_token_seconds: float | None = None
+    end_seconds: float | None = None
 
 
 Respond = Callable[[Probe, int], Reply]
 Count = Callable[[Probe, Canary], int]
+OnWave = Callable[[Wave], None]
+
+
+def unheard(_wave: Wave) -> None:
+    """For targets that need not know what comes together."""
 
 
 def sent_size(probe: Probe, canary: Canary) -> int:
-    """One token per word: the plan is the count; calibration prompts cost 100 + 17 per line + 14 per instruction."""
+    """One token per word: the plan is the count; prompts planned by lines cost what they cost a rehearsal."""
     spec = probe.prompt
-    if spec.tokens is not None:
-        return spec.tokens
-    return 100 + 17 * (spec.filler_lines or 0) + 14 * spec.instruction_lines
+    return lines_size(spec) if spec.tokens is None else spec.tokens
+
+
+def lines_size(spec: PromptSpec) -> int:
+    """160 tokens, 17 per line and 16 per instruction."""
+    return 160 + 17 * (spec.filler_lines or 0) + 16 * spec.instruction_lines
+
+
+def text_sha256(probe: Probe, canary: Canary) -> str:
+    """Stand-in for the hash of a prompt's text: the same for the same plan under the same canary."""
+    plan = dataclasses.replace(probe.prompt, rewrite_of=None)
+    return hashlib.sha256(f"{canary} {plan}".encode()).hexdigest()
 
 
 @dataclasses.dataclass
@@ -89,16 +108,23 @@ def tenants_of(count: int) -> tuple[Tenant, ...]:
 
 def exact_calibration() -> Calibration:
     form = target_of().text_form
-    counts = [100 + 17 * (spec.filler_lines or 0) + 14 * spec.instruction_lines for spec in calibration_specs(form)]
-    return calibrate(form, counts)
+    return calibrate(form, [lines_size(spec) for spec in calibration_specs(form)], ask=target_of().ask)
 
 
-def stage_of(target: Target, *, tenants: int = 3, calibration: Calibration | None = None, **settings: object) -> Stage:
+def stage_of(
+    target: Target,
+    *,
+    tenants: int = 3,
+    calibration: Calibration | None = None,
+    reference: Sequence[AnswerMark] = (),
+    **settings: object,
+) -> Stage:
     return Stage(
         target=target,
         tenants=tenants_of(tenants),
         settings=ScenarioSettings(**settings),
         calibration=calibration or exact_calibration(),
+        reference=tuple(reference),
     )
 
 
@@ -108,25 +134,29 @@ def judge(target: Target, probe: Probe, tokens: int, reply: Reply, **more: objec
     counted = tokens if reply.prompt_tokens is None else reply.prompt_tokens
     reported = counted if reply.is_counted else None
     refusal = None
+    canary = more.get("canary", Canary.of(probe.tenant.number, 0, 1))
     if is_rejected:
         refusal = Refusal(reason=RefusalReason.LENGTH, stated_limits=reply.stated_limits, stated_tokens=reported)
     evidence = Evidence(
         target=target,
         probe=probe,
         prompt=Prompt(
-            canary=more.get("canary", Canary.of(probe.tenant.number, 0, 1)),
+            canary=canary,
             text="",
             needles=(),
             filler_words=0,
             planned_tokens=probe.prompt.tokens,
             token_tolerance=more.get("tolerance", 2),
+            text_sha256=text_sha256(probe, canary),
         ),
         observation=Observation(
             sent_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
             status=200,
             refusal=refusal,
             usage=Usage(prompt_tokens=reported if reply.answer.is_served else None),
+            timeline=Timeline(first_token=reply.first_token_seconds, end=reply.end_seconds),
             model_reported="glm",
+            is_stream=True,
         ),
         answer=reply.answer,
         reading=Reading(
@@ -156,8 +186,9 @@ def play(
     count: Count = sent_size,
     tolerance: int = 2,
     max_waves: int = MAX_WAVES,
+    on_wave: OnWave = unheard,
 ) -> Played:
-    """Play a generator to its end; fails if it does not end."""
+    """Play a generator to its end; fails if it does not end. `on_wave` tells a target what comes together."""
     played = Played(waves=[], judgements=[])
     serial = 0
     anchors: dict[int, tuple[float, ...]] = {}
@@ -166,6 +197,7 @@ def play(
         while True:
             assert len(played.waves) < max_waves, "the generator does not end"
             played.waves.append(wave)
+            on_wave(wave)
             evidence = []
             for probe in wave.probes:
                 serial += 1
@@ -193,6 +225,8 @@ def play(
 
 
 REJECTED = Reply(answer=Answer.REJECTED_OK, reason=Reason.REJECTED_AS_DUE)
+REFUSED = Reply(answer=Answer.REFUSED_OTHERWISE, reason=Reason.REFUSED_AS_DUE)
+ABANDONED = Reply(answer=Answer.ABANDONED, reason=Reason.ABANDONED)
 LEAK = Reply(outcome=Outcome.VIOLATION, reason=Reason.FOREIGN_CANARY, is_confirmed=True)
 TOO_FAST = Reply(outcome=Outcome.SUSPECT, reason=Reason.PREFILL_TOO_FAST)
 
@@ -202,9 +236,16 @@ def failing(answer: Answer) -> Reply:
     return Reply(answer=answer, outcome=Outcome.INCONCLUSIVE, reason=Reason(answer.value))
 
 
+def healthy(probe: Probe, served: Reply = Reply()) -> Reply:
+    """What is due for a prompt that fits: a broken request refused, a hang-up noticed, everything else `served`."""
+    if probe.options.malformation is not None:
+        return REFUSED
+    return served if probe.disconnect is None else ABANDONED
+
+
 def serving_below(limit: int, beyond: Reply = REJECTED) -> Respond:
     """Serves prompts shorter than `limit`, replies `beyond` from there on."""
-    return lambda _probe, tokens: Reply() if tokens < limit else beyond
+    return lambda probe, tokens: healthy(probe) if tokens < limit else beyond
 
 
 def incident(probe: Probe, tokens: int) -> Reply:

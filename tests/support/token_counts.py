@@ -4,6 +4,12 @@ import re
 import zlib
 from collections.abc import Callable
 
+from prober.domain.canary import Canary
+from prober.domain.target import TextForm
+from prober.prompt.composer import compose
+from prober.prompt.tokens import Calibration, calibrate, calibration_specs
+from tests.support.canary_text import KEYRING
+
 TokenCount = Callable[[str], int]
 
 TEMPLATE_TOKENS = 13
@@ -45,3 +51,10 @@ UNIFORM: dict[str, TokenCount] = {
     count.__name__: count for count in (one_per_word, words_and_punctuation, merging_newlines, bare_words_differ)
 }
 """Tokenizers in which every alphabet word behind a space counts the same."""
+
+
+def calibrated(form: TextForm, count_tokens: TokenCount) -> Calibration:
+    """Calibrate like a run does: one canary per call, counts from the server's tokenizer."""
+    specs = calibration_specs(form)
+    texts = [compose(spec, Canary.of(3, 0, 900 + i), KEYRING, None).text for i, spec in enumerate(specs)]
+    return calibrate(form, [count_tokens(text) for text in texts])

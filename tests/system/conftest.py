@@ -7,7 +7,28 @@ import pytest
 from prober.telemetry.logs import Log, LogFormat, open_log
 from prober.telemetry.redaction import Redactor
 from prober.wiring.system import SystemClock
+from tests.store.conftest import (
+    clock,
+    database,
+    postgres_database,
+    postgres_server,
+    postgres_template,
+    sqlite_database,
+    sqlite_template,
+)
 from tests.support.command import Workplace, workplace
+
+__all__ = [
+    "clock",
+    "database",
+    "place",
+    "postgres_database",
+    "postgres_server",
+    "postgres_template",
+    "quiet_log",
+    "sqlite_database",
+    "sqlite_template",
+]
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from prober.wiring.prober import Prober
 
 ACT_ONE, ACT_TWO = ACTS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_at_a_time]
 
 
 def test_the_demo_finds_the_incident_and_clears_the_repaired_cluster():

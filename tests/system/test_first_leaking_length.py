@@ -1,6 +1,6 @@
 import pytest
 
-from prober.domain.evidence import Answer
+from prober.domain.answer import Answer
 from prober.domain.finding import Reason
 from prober.domain.outcome import Outcome
 from prober.domain.verdict import LimitMap, ProbeSummary, RunReport
@@ -13,7 +13,7 @@ POINTS_BEFORE_BISECTION = 12
 BISECTION_PROBES = 18
 """ceil(log2(851,914 - 655,323)): from the shortest leaking to the longest sound of those points, to one token."""
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_at_a_time]
 
 
 async def sweep(log: Log, target: dict[str, object], settings: dict[str, object]) -> RunReport:

@@ -14,7 +14,7 @@ from prober.domain.verdict import RunReport
 from prober.service.lab_run import LabRun, OpenLab, open_lab
 from prober.telemetry.logs import Log
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.one_at_a_time, pytest.mark.timeout(900), pytest.mark.no_coverage]
 
 SHRINK = 16
 UNPACED = {"starts_per_period": 100_000}
@@ -70,7 +70,7 @@ async def counters_of(lab: OpenLab) -> collections.Counter[str]:
     """What the lab itself says it did."""
 
     def read() -> collections.Counter[str]:
-        with urllib.request.urlopen(f"{lab.url}/lab/records", timeout=10) as answer:  # noqa: S310 - our own loopback
+        with urllib.request.urlopen(f"{lab.lab.url}/lab/records", timeout=10) as answer:  # noqa: S310 - our own loopback
             return collections.Counter(json.load(answer)["counters"])
 
     return await asyncio.to_thread(read)

@@ -16,6 +16,8 @@ from tests.support.hostile import DONE, SSE_HEAD, Handler, Peer, answering, delt
 from tests.support.hostile import finish as finish_chunk
 from tests.support.hostile import usage as usage_chunk
 
+pytestmark = pytest.mark.alone
+
 
 def endless(chunk: bytes, pause: float = 0.0) -> Handler:
     """Stream the chunk until the client hangs up."""
@@ -152,7 +154,7 @@ CASES = [
 
 
 async def run_against(place: Workplace, url: str, **target: object) -> tuple[Finished, dict]:
-    place.configure(url, **target)
+    place.configure(url, hang_seconds=0.5, deadline_seconds=1.5, **target)
     report = place.folder / "report.json"
     finished = await asyncio.wait_for(place.invoke_beside("run", "--json", str(report)), 30)
     return finished, json.loads(report.read_text(encoding="utf-8"))
