@@ -1,5 +1,6 @@
 """Settings of all tests, and what they need to run side by side (pytest-xdist)."""
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -94,26 +95,49 @@ def is_counted(item: pytest.Item) -> bool:
     smaller tests run through too: every line of the pure layers, by their own.
     """
     marks = {mark.name for mark in item.iter_markers()}
-    return not marks & UNCOUNTED_MARKS and item.path.relative_to(TESTS).parts[0] not in UNCOUNTED_FOLDERS
+    folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else None
+    return not marks & UNCOUNTED_MARKS and folder not in UNCOUNTED_FOLDERS
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Count no lines of tests that need none counted, nor of the threads and processes they start.
+@contextlib.contextmanager
+def _counting(item: pytest.Item) -> Generator[None]:
+    """Count no lines of a test that needs none counted, nor of the threads and processes that it starts.
 
     pytest-cov's own mark does nothing in a worker: two measurements are nested there, and it stops the inner one only.
     """
     if is_counted(item):
-        return (yield)
+        yield
+        return
     tracer, of_threads = sys.gettrace(), threading.gettrace()
     children = os.environ.pop(COVERED_CHILDREN, None)
     sys.settrace(None)
     # Composing and reading run in threads, each of which would begin to count by itself.
     threading.settrace(None)
     try:
-        return (yield)
+        yield
     finally:
         sys.settrace(tracer)
         threading.settrace(of_threads)
         if children is not None:
             os.environ[COVERED_CHILDREN] = children
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Its fixtures start processes too."""
+    with _counting(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """The test itself."""
+    with _counting(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """As its fixtures were set up, they are taken down."""
+    with _counting(item):
+        return (yield)

@@ -1,31 +1,50 @@
-"""Which tests' lines are counted as covered: what `make test` itself relies on. True also where nothing is counted."""
+"""Coverage counts the lines of small tests, and leaves whole clusters and processes their speed."""
 
 import os
+import subprocess
 import sys
-import threading
+from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+
+SUITE = """
+import os, sys
 import pytest
 
-from tests.conftest import COVERED_CHILDREN, is_counted
+def say(request, moment):
+    with open("seen", "a") as file:
+        print(request.node.name, moment, os.environ.get("COVERAGE_PROCESS_CONFIG"), file=file)
+
+@pytest.fixture(autouse=True)
+def seen(request):
+    say(request, "setup")
+    yield
+    say(request, "teardown")
+
+def test_quick(request):
+    say(request, "call")
+
+@pytest.mark.slow
+def test_slow(request):
+    say(request, "call")
+"""
 
 
-def tracers() -> tuple[object, object, object]:
-    """Of this thread, of one that it starts, and what tells child processes to count."""
-    seen: list[object] = []
-    thread = threading.Thread(target=lambda: seen.append(sys.gettrace()))
-    thread.start()
-    thread.join()
-    return sys.gettrace(), seen[0], os.environ.get(COVERED_CHILDREN)
+def test_an_uncounted_test_starts_uncounted_children_from_its_fixtures_too(tmp_path: Path):
+    """A child that counts writes files of its own, on a disk that a test fills."""
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow\n")
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", "COVERAGE_PROCESS_CONFIG": "told"},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
 
-
-@pytest.mark.no_coverage
-def test_an_uncounted_test_counts_nowhere(request: pytest.FixtureRequest):
-    """Neither the test nor its threads and processes are slowed down by counting."""
-    assert not is_counted(request.node)
-    assert tracers() == (None, None, None)
-
-
-def test_any_other_test_counts_everywhere(request: pytest.FixtureRequest):
-    """A test without a mark counts in its threads and processes too, if anything is counted at all."""
-    assert is_counted(request.node)
-    assert len({tracer is None for tracer in tracers()}) == 1
+    moments = ("setup", "call", "teardown")
+    assert (tmp_path / "seen").read_text().splitlines() == [
+        *(f"test_quick {moment} told" for moment in moments),
+        *(f"test_slow {moment} None" for moment in moments),
+    ]

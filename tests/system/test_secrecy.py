@@ -229,7 +229,7 @@ def detect_with_a_bug(text: str, evidence: Evidence) -> tuple[Finding, ...]:
 async def test_an_internal_error_tells_no_secret(monkeypatch: pytest.MonkeyPatch, place: Workplace):
     """A crashing detector and a crashing run are told by class and line; their messages, which quote, are not."""
     broken = functools.wraps(detect_with_a_bug)(functools.partial(detect_with_a_bug, CUSTOMER))
-    monkeypatch.setattr("prober.runner.wave.DETECTORS", (*DETECTORS, broken))
+    monkeypatch.setattr("prober.runner.reception.DETECTORS", (*DETECTORS, broken))
     llm = FakeLlm()
     async with hostile(llm.handler()) as server:
         crashed = await perform(place, server.port)
@@ -237,7 +237,7 @@ async def test_an_internal_error_tells_no_secret(monkeypatch: pytest.MonkeyPatch
         def careless(*_arguments: object) -> object:
             raise RuntimeError(f"{CUSTOMER} {KEY}")
 
-        monkeypatch.setattr("prober.runner.wave.classify", careless)
+        monkeypatch.setattr("prober.runner.reception.classify", careless)
         failed = await perform(place, server.port)
 
     assert crashed.code == 3
