@@ -245,11 +245,11 @@ def test_commands_exist(page: str):
 
 def test_the_readmes_configuration_is_one(tmp_path: pathlib.Path):
     """What a user copies first is accepted as it stands, credentials given."""
-    (tmp_path / "bravo").write_text("two")
-    (tmp_path / "bravo").chmod(0o600)
-    (example,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "bravo.key").write_text("two")
+    (tmp_path / "bravo.key").chmod(0o600)
+    (example,) = re.findall(r"<<'END'\n(.*?)\nEND\n", README, re.DOTALL)
     config = tmp_path / "prober.yaml"
-    config.write_text(example.replace("/run/secrets/bravo", str(tmp_path / "bravo")))
+    config.write_text(example)
 
     loaded = read_settings(config, {"ALPHA_API_KEY": "one"})
 
