@@ -217,8 +217,9 @@ def test_named_files_exist(page: str):
 
 
 def test_every_page_can_be_found_from_the_readme():
-    """No document is an orphan: the README names it, or the folder it stands in."""
-    linked = {link.partition("#")[0].rstrip("/") for link in links(README)}
+    """No document is an orphan: README or book names it, or the folder it stands in, and the README names the book."""
+    of_book = {f"docs/{link.partition('#')[0].rstrip('/')}" for link in links(document("docs/README.md"))}
+    linked = {link.partition("#")[0].rstrip("/") for link in links(README)} | of_book
     found = [page for page in pages() if page != "README.md"]
 
     assert [page for page in found if page not in linked and page.rpartition("/")[0] not in linked] == []
