@@ -218,10 +218,11 @@ STRAYS: Final = Chart(name="strays", cusum=_cusum(0.005, 0.06), count=_strays, i
 """A word of a six-word phrase is miscopied in at most 12 % of answers (2 % a word), as another word that stands in
 some live phrase, rather than misspelt, in few of these; four answers within some twenty alarm."""
 
-BUDGETS: Final = Chart(name="budgets", cusum=_cusum(0.01, 0.25), count=_cut_short)
-"""Reasoning that by itself ends at exactly one count, half as long as the shortest of six undisturbed ones or less. Of
-log-normal lengths (medians from 20 to 300 tokens, sigma up to 1.3) fewer than 0.2 % do. Three in a row alarm, or four
-within some seventeen."""
+BUDGETS: Final = Chart(name="budgets", cusum=_cusum(0.01, 0.2), count=_cut_short)
+"""Reasoning that by itself ends at exactly one of three counts, half as long as the shortest of six undisturbed ones or
+less. Of log-normal lengths (medians from 20 to 300 tokens, sigma up to 1.3) fewer than 0.6 % do; by luck of the six, up
+to 3.5 % where they can be told at all. Four within some seventeen alarm, or five within some thirty: of honest answers
+so spread fewer than one in 10,000, by simulation."""
 
 CHARTS: Final = (REPLAYS, LOOPS, DOUBLED, EMPTY, RESTARTED, HEADLESS, DRIFT, CHOICES, STRAYS, SALADS, BUDGETS)
 

@@ -26,26 +26,29 @@ def is_cut_on_purpose(probe: Probe) -> bool:
     return budget is not None and probe.max_output_tokens < budget
 
 
-def stop_of_neighbours(evidence: Evidence) -> int | None:
-    """Reasoning tokens that usage reports where the budget of the latest budgeted neighbour ends a reasoning.
+def stops_of_neighbours(evidence: Evidence) -> frozenset[int]:
+    """Reasoning tokens that usage reports where budgets of the latest neighbours end a reasoning.
 
-    None: no neighbour had a budget, none was seen to keep to it, or undisturbed answers of the run reason no longer.
+    All of them: the row of a request that left keeps its budget until another one moves in, also across waves. Empty:
+    no neighbour had a budget, none was seen to keep to it, or undisturbed answers of the run reason no longer.
     """
     latest = zip(reversed(evidence.history.marks), range(NEIGHBOURS), strict=False)
-    budgets = (mark.options.reasoning_budget for mark, _ in latest)
-    budget = next((budget for budget in budgets if budget is not None), None)
-    if budget is None:
-        return None
+    budgets = {mark.options.reasoning_budget for mark, _ in latest} - {None}
+    if not budgets:
+        return frozenset()
     alone = [
         (mark.options.reasoning_budget, mark.reasoning_tokens)
         for mark in reversed(evidence.history.references)
         if mark.reasoning_tokens is not None and _is_of_like(mark, evidence)
     ]
-    stop = next((count for bound, count in alone if bound == budget and abs(count - budget) <= MARKS_OF_THE_END), None)
     free = [count for bound, count in alone if bound is None]
-    if stop is None or len(free) < LEAST_REFERENCES or min(free) < FAR_LONGER * stop:
-        return None
-    return stop
+    if len(free) < LEAST_REFERENCES:
+        return frozenset()
+    return frozenset(
+        count
+        for bound, count in alone
+        if bound in budgets and abs(count - bound) <= MARKS_OF_THE_END and min(free) >= FAR_LONGER * count
+    )
 
 
 def is_cut_short(evidence: Evidence) -> bool | None:
@@ -56,8 +59,8 @@ def is_cut_short(evidence: Evidence) -> bool | None:
     count = evidence.observation.usage.reasoning_tokens
     if count is None or not evidence.answer.is_served or not is_free(evidence.probe):
         return None
-    stop = stop_of_neighbours(evidence)
-    return None if stop is None else count == stop
+    stops = stops_of_neighbours(evidence)
+    return count in stops if stops else None
 
 
 def _is_of_like(mark: AnswerMark, evidence: Evidence) -> bool:

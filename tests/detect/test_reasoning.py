@@ -12,7 +12,7 @@ from prober.detect.reasoning import (
     NEIGHBOURS,
     is_cut_on_purpose,
     is_cut_short,
-    stop_of_neighbours,
+    stops_of_neighbours,
 )
 from prober.domain.answer import Answer
 from prober.domain.evidence import Evidence
@@ -55,6 +55,16 @@ def test_a_stop_is_what_this_server_counts_for_the_budget(marks: int):
     assert is_cut_short(beside(*known, count=13 + marks)) is True
 
 
+def test_the_budget_of_an_earlier_wave_is_one_too():
+    """A row keeps it until somebody moves in; one whose undisturbed reasoning is no longer than that tells nothing."""
+    later = RequestOptions(reasoning_budget=17)
+    known = (*LONG, alone(13, BOUND), alone(17, later), NEIGHBOUR, a_mark(role=Role.NEIGHBOUR, options=later))
+
+    assert stops_of_neighbours(beside(*known)) == {13}
+    assert stops_of_neighbours(beside(*(alone(34) for _ in LONG), *known[len(LONG) :])) == {13, 17}
+    assert is_cut_short(beside(*known, count=13)) is True
+
+
 @pytest.mark.parametrize(
     "marks",
     [
@@ -64,7 +74,7 @@ def test_a_stop_is_what_this_server_counts_for_the_budget(marks: int):
         (*LONG, NEIGHBOUR),
         (*LONG, alone(13 + MARKS_OF_THE_END + 1, BOUND), NEIGHBOUR),
         (*LONG, alone(None, BOUND), NEIGHBOUR),
-        (*LONG, alone(13, RequestOptions(reasoning_budget=15)), NEIGHBOUR),
+        (*LONG, alone(15, RequestOptions(reasoning_budget=15)), NEIGHBOUR),
         (*LONG, alone(13, BOUND, scenario="drift"), NEIGHBOUR),
         (*LONG[1:], alone(13, BOUND), NEIGHBOUR),
         (*LONG[1:], alone(None), alone(13, BOUND), NEIGHBOUR),
@@ -89,7 +99,7 @@ def test_a_stop_is_what_this_server_counts_for_the_budget(marks: int):
 def test_without_a_budget_that_works_and_long_undisturbed_reasoning_nothing_can_be_told(marks: tuple[AnswerMark, ...]):
     """A target that ignores budgets, counts no reasoning, or thinks as little by itself, says nothing."""
     assert len(LONG) == LEAST_REFERENCES
-    assert stop_of_neighbours(beside(*marks)) is None
+    assert stops_of_neighbours(beside(*marks)) == frozenset()
     assert is_cut_short(beside(*marks)) is None
 
 
@@ -118,27 +128,26 @@ def lengths(rng: random.Random, median: int, sigma: float, count: int) -> list[i
 @pytest.mark.parametrize("median", [30, 60, 100, 300])
 @pytest.mark.parametrize("sigma", [0.2, 0.6, 1.3])
 def test_honest_lengths_raise_no_more_alarms_than_stated(median: int, sigma: float):
-    """Of lengths from even to wildly spread: 0.2 % of free answers at most stop there, and 1 in 10,000 alarms."""
+    """Of lengths from even to wildly spread: 0.6 % of free answers at most stop there, and 1 in 10,000 alarms."""
     rng = random.Random(f"{median} {sigma}")
     free = stopped = alarms = 0
+    options = [RequestOptions(reasoning_budget=budget) for budget in REASONING_BUDGETS]
+    budgeted = [alone(bound.reasoning_budget, bound) for bound in options]
+    neighbours = [a_mark(role=Role.NEIGHBOUR, options=bound) for bound in options]
     for _ in range(60):
         known = [alone(count) for count in lengths(rng, median, sigma, LEAST_ALONE + 2)]
+        history = a_history(*known, *budgeted, *neighbours)
         scores: dict[str, float] = {}
-        for wave in range(8):
-            budget = REASONING_BUDGETS[wave % len(REASONING_BUDGETS)]
-            bound = RequestOptions(reasoning_budget=budget)
-            history = a_history(*known, alone(budget, bound), a_mark(role=Role.NEIGHBOUR, options=bound))
-            for count in lengths(rng, median, sigma, 4):
-                evidence = beside(count=count)
-                evidence = an_evidence(
-                    observation=evidence.observation,
-                    history=a_history(scores=scores, references=history.references, marks=history.marks),
-                )
-                free += 1
-                stopped += is_cut_short(evidence) is True
-                alarms += BUDGETS.alarms(evidence)
-                score = BUDGETS.after(evidence)
-                scores = scores if score is None else {BUDGETS.name: score}
+        for count in lengths(rng, median, sigma, 32):
+            evidence = an_evidence(
+                observation=beside(count=count).observation,
+                history=a_history(scores=scores, references=history.references, marks=history.marks),
+            )
+            free += 1
+            stopped += is_cut_short(evidence) is True
+            alarms += BUDGETS.alarms(evidence)
+            score = BUDGETS.after(evidence)
+            scores = scores if score is None else {BUDGETS.name: score}
     # Three standard deviations above what is stated, of 1,920 free answers.
-    assert stopped <= 0.002 * free + 3 * (0.002 * free) ** 0.5
+    assert stopped <= 0.006 * free + 3 * (0.006 * free) ** 0.5
     assert alarms == 0

@@ -43,14 +43,15 @@ def found(*counts: int | None) -> list[int]:
 
 
 def test_answers_that_stop_at_the_budget_again_and_again_are_suspect():
-    """One or two may do so by themselves, a third in a row does not."""
-    assert found(16, 16, 16, 16) == [2, 3]
-    assert found(16, 16) == []
+    """Three may do so by themselves, a fourth in a row does not."""
+    assert found(16, 16, 16, 16, 16) == [3, 4]
+    assert found(16, 16, 16) == []
 
 
 def test_most_answers_may_be_whole():
-    """Every second free answer in the row of one with a budget is enough."""
+    """Every second free answer in the row of one with a budget is enough, and so are five of thirty."""
     assert found(16, 40, 16, 40, 16, 40, 16) == [6]
+    assert found(*([16] + [40] * 6) * 5) == [28]
 
 
 @pytest.mark.parametrize("count", [15, 17, 2_048, 0, None])
@@ -63,4 +64,4 @@ def test_other_ends_of_reasoning_are_the_llms_own(count: int | None):
 def test_a_score_fades():
     """What came now and then is what honest answers do."""
     assert found(*([16] + [40] * 14) * 6) == []
-    assert BUDGETS.cusum.failures_to_alarm == 3
+    assert BUDGETS.cusum.failures_to_alarm == 4
