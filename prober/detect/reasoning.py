@@ -47,7 +47,10 @@ def stops_of_neighbours(evidence: Evidence) -> frozenset[int]:
     return frozenset(
         count
         for bound, count in alone
-        if bound in budgets and abs(count - bound) <= MARKS_OF_THE_END and min(free) >= FAR_LONGER * count
+        if bound is not None
+        and bound in budgets
+        and abs(count - bound) <= MARKS_OF_THE_END
+        and min(free) >= FAR_LONGER * count
     )
 
 

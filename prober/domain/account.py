@@ -42,3 +42,11 @@ class ApiToken:
     def permits(self, scopes: Iterable[Scope]) -> bool:
         """True where it carries all of these scopes."""
         return self.scopes.issuperset(scopes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WebSession:
+    """A login on the pages: it may what its token may, at each request anew."""
+
+    token: ApiToken
+    opened_at: dt.datetime

@@ -78,7 +78,7 @@ class TokenBook:
         is_same = hmac.compare_digest(_hashed(secret), known)
         if row is None or not is_same:
             return None
-        token, now = _token(row), self._clock.now()
+        token, now = token_of(row), self._clock.now()
         if not token.is_live(now):
             return None
         await self._note_use(token, now)
@@ -94,13 +94,13 @@ class TokenBook:
                 .values(revoked_at=self._clock.now())
             )
             row = (await connection.execute(sa.select(api_tokens).where(of_name))).one_or_none()
-        return None if row is None else _token(row)
+        return None if row is None else token_of(row)
 
     async def listed(self) -> tuple[ApiToken, ...]:
         """List all tokens, revoked and expired ones too, oldest first."""
         query = sa.select(api_tokens).order_by(api_tokens.c.created_at, api_tokens.c.name)
         async with self._database.read() as connection:
-            return tuple(map(_token, await connection.execute(query)))
+            return tuple(map(token_of, await connection.execute(query)))
 
     async def has_live(self) -> bool:
         """Tell whether there is any token that would be let in now."""
@@ -150,7 +150,8 @@ async def _is_taken(connection: AsyncConnection, name: str) -> bool:
     return row.one_or_none() is not None
 
 
-def _token(row: sa.Row[Any]) -> ApiToken:
+def token_of(row: sa.Row[Any]) -> ApiToken:
+    """Read a token's row."""
     known = {scope.value: scope for scope in Scope}
     return ApiToken(
         token_id=row.token_id,

@@ -1,4 +1,4 @@
-"""API tokens: who they were given to and what they permit. Secrets are there by hash."""
+"""API tokens, who they were given to and what they permit, and logins by them. Secrets are there by hash."""
 
 import sqlalchemy as sa
 
@@ -17,4 +17,16 @@ api_tokens = sa.Table(
     sa.Column("last_used_at", UtcDateTime, comment="to the minute"),
     sa.UniqueConstraint("name"),
     comment="API tokens, hashed; revoked ones stay, since runs and issues name them",
+)
+
+web_sessions = sa.Table(
+    "web_sessions",
+    metadata,
+    sa.Column("session_sha256", sa.String(64), primary_key=True),
+    sa.Column(
+        "token_id", sa.String(NAME_LENGTH), sa.ForeignKey("api_tokens.token_id", ondelete="CASCADE"), nullable=False
+    ),
+    sa.Column("opened_at", UtcDateTime, nullable=False),
+    sa.Column("seen_at", UtcDateTime, nullable=False, index=True, comment="to the minute"),
+    comment="logins on the pages, hashed; over after a while",
 )
