@@ -83,7 +83,7 @@ def selftest(  # noqa: PLR0913 - the options of one verb
     seen: list[FaultSeen] = []
     planned: list[Iterable[FaultRun]] = []
     if per_kind and (is_all or faults):
-        planned.append(power_runs(seeds, rate=rate))
+        planned.append(_of(fault, power_runs(seeds, rate=rate)))
     elif is_all or fault or faults:
         planned += [_of(fault, fault_runs(rate=rate, seed=seed, is_full=full)) for seed in range(seeds)]
     settings = {} if rounds is None else in_rounds(rounds)

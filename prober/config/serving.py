@@ -25,3 +25,7 @@ class ApiSettings(Section):
     """Largest request body."""
     metrics_public: bool = True
     """`/metrics` needs no token."""
+    pages: bool = True
+    """Pages for people under `/ui/`."""
+    pages_over_tls: bool = False
+    """People reach the pages by HTTPS, through a proxy: cookies are then sent over it alone."""

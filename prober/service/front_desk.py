@@ -1,14 +1,18 @@
-"""What the API's routes see of a replica."""
+"""What the API's routes and the pages see of a replica."""
 
 import pathlib
 
+from prober.domain.budget import Standing
 from prober.plan.scenarios import SCENARIOS
 from prober.prompt.keyring import Keyring
 from prober.service.api.desk import Desk
+from prober.service.pages.ports import PagePorts
 from prober.service.reload import Configuration
 from prober.service.schedule_book import ScheduleBook
 from prober.service.scheduler import Scheduler
+from prober.store.page_lookups import PageLookups
 from prober.store.reports import StoredReports
+from prober.store.sessions import SessionBook
 from prober.wiring.campaigns import campaign_of
 from prober.wiring.service import Replica
 from prober.wiring.system import SystemClock
@@ -44,6 +48,23 @@ def desk_of(replica: Replica, configuration: Configuration, scheduler: Scheduler
         readiness={"database": reaches_database, "scheduler": schedules, "key": holds_key},
         exposition=prober.metrics.text,
         report=prober.telemetry.internal_error,
+    )
+
+
+def page_ports_of(desk: Desk, replica: Replica, configuration: Configuration) -> PagePorts:
+    """Lay what the pages need beside it."""
+    prober = replica.prober
+
+    async def standings() -> tuple[Standing, ...]:
+        return await configuration.bench.prober.budget.standings()
+
+    return PagePorts(
+        desk=desk,
+        sessions=SessionBook(prober.database, SystemClock()),
+        runs=prober.lookups,
+        lookups=PageLookups(prober.database),
+        standings=standings,
+        currency=lambda: configuration.settings.budgets.currency,
     )
 
 

@@ -13,11 +13,12 @@ from prober.service.api.exposure import require_tokens_where_exposed
 from prober.service.breaker import CircuitBreaker
 from prober.service.calendar import calendars_of, periods_of
 from prober.service.deliveries import Deliveries
-from prober.service.front_desk import desk_of
+from prober.service.front_desk import desk_of, page_ports_of
 from prober.service.heart import GlobalStop, Heart
 from prober.service.holdings import Holdings
 from prober.service.housekeeping import prune_now_and_then, refresh_now_and_then
 from prober.service.loop_lag import watch_loop
+from prober.service.pages.site import mount
 from prober.service.reload import Configuration
 from prober.service.scheduler import Scheduler
 from prober.service.self_watch import SelfWatch
@@ -111,7 +112,10 @@ class _Service:
 
     async def run(self) -> None:
         """Serve until told to end."""
-        app = build_app(desk_of(self._replica, self._configuration, self._scheduler))
+        desk = desk_of(self._replica, self._configuration, self._scheduler)
+        app = build_app(desk)
+        if desk.settings.pages:
+            mount(app, page_ports_of(desk, self._replica, self._configuration))
         with _handling({signal.SIGTERM: self._end, signal.SIGINT: self._end, signal.SIGHUP: self._reload_soon}):
             # Before the first claim: leases of dead replicas, and whether all probing is stopped.
             await self._heart.beat_once()

@@ -30,10 +30,22 @@ class LedgerLookups:
         self._database = database
         self._clock = clock
 
-    async def runs(self, *, target: str | None = None, limit: int = 50) -> tuple[StoredRun, ...]:
-        """List runs, newest first, open ones included; self-tests only where their own target is asked for."""
+    async def runs(
+        self, *, target: str | None = None, limit: int = 50, before: str | None = None
+    ) -> tuple[StoredRun, ...]:
+        """List runs, newest first, open ones included; self-tests only where their own target is asked for.
+
+        Args:
+            target: only this target's.
+            limit: at most so many.
+            before: id of the last run of the page before; one that is not known leaves none.
+        """
         query = sa.select(runs).order_by(runs.c.started_at.desc(), runs.c.run_id).limit(limit)
         query = query.where(is_of_users(runs.c.target) if target is None else runs.c.target == target)
+        if before is not None:
+            last = sa.select(runs.c.started_at).where(runs.c.run_id == before).scalar_subquery()
+            is_later = sa.and_(runs.c.started_at == last, runs.c.run_id > before)
+            query = query.where(sa.or_(runs.c.started_at < last, is_later))
         async with self._database.read() as connection:
             return tuple(map(_run, await connection.execute(query)))
 

@@ -96,8 +96,12 @@ class SharedBudget:
     async def refresh(self) -> None:
         """Show how much of every cap is used, by all replicas; to be called now and then, since windows end unasked."""
         if self._caps:
-            entries = await self._book.entries()
-            self._watcher.standings(standings(self._caps, entries, self._tenants, self._clock.now()))
+            self._watcher.standings(await self.standings())
+
+    async def standings(self) -> tuple[Standing, ...]:
+        """Tell how much of every cap is used now, by all replicas."""
+        entries = await self._book.entries() if self._caps else ()
+        return standings(self._caps, entries, self._tenants, self._clock.now())
 
     def priced(self, target: str, wanted: Mapping[str, Spending]) -> dict[str, Expense]:
         """Price spendings by tenant."""

@@ -1,0 +1,1 @@
+"""Pages for people: rendered here, read without JavaScript, written to by forms."""
