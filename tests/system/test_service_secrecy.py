@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpx
 import pytest
 
+from prober.report.formats import FORMATS
 from tests.support.command import Workplace
 from tests.support.hostile import Peer, hostile, response
 from tests.support.receiving import until
@@ -136,6 +137,44 @@ async def read(address: str, token: str, number: int) -> str:
         return (await client.get(f"/api/v1/vault/{number}", params={"reason": "whose is it?"})).text
 
 
+PAGES = (
+    "/",
+    "/login",
+    "/runs",
+    "/runs/{run_id}",
+    "/runs/{run_id}/progress",
+    "/targets/hostile",
+    "/issues",
+    "/issues/1",
+    "/findings/{number}",
+    *(f"/runs/{{run_id}}/report/{name}" for name in FORMATS),
+)
+LOST = (f"/{ASKED}", f"/runs/{ASKED}", f"/targets/{ASKED}", f"/runs?before={ASKED}{ASKED}%00", f"/issues?state={ASKED}")
+
+
+async def browsed(address: str, token: str, run_id: str, number: int) -> dict[str, bytes]:
+    """Every page that shows no foreign text, seen by somebody who has logged in: headers and bodies."""
+    async with httpx.AsyncClient(base_url=f"{address}/ui") as client:
+        wrong = await client.post("/login", data={"token": WRONG_TOKEN})
+        entered = await client.post("/login", data={"token": token})
+        seen = [await client.get(path.format(run_id=run_id, number=number)) for path in PAGES]
+        lost = [await client.get(path) for path in LOST]
+        lost.append(await client.post("/issues/1/note", data={"csrf": ASKED, "note": ASKED}))
+    assert (wrong.status_code, entered.status_code) == (401, 303)
+    assert {answer.status_code for answer in seen} == {200}
+    told = {f"page {path}": repr(page.headers).encode() + page.content for path, page in zip(PAGES, seen, strict=True)}
+    return told | {f"lost page {index}": repr(page.headers).encode() + page.content for index, page in enumerate(lost)}
+
+
+async def opened(address: str, token: str, number: int) -> str:
+    """Foreign text, by the one page that shows it."""
+    async with httpx.AsyncClient(base_url=f"{address}/ui") as client:
+        await client.post("/login", data={"token": token})
+        asked_for = (await client.get(f"/vault/{number}")).text
+        csrf = asked_for.partition('name="csrf" value="')[2][:64]
+        return (await client.post(f"/vault/{number}", data={"csrf": csrf, "reason": "whose is it?"})).text
+
+
 async def reloaded(place: Workplace, one: ReplicaProcess) -> int:
     """Configurations that cannot be taken, each with a secret in another place; gives how many were refused."""
     sound = place.config.read_text()
@@ -201,13 +240,15 @@ async def test_the_service_tells_and_writes_no_secret(place: Workplace, eavesdro
     async with hostile(llm.handler()) as server:
         configured(place, server.port, port)
         tokens = await token_of(place, "read", "run", "admin"), await token_of(place, "vault")
+        tokens += (await token_of(place, "read", "vault"),)
         async with replica(place) as one:
             address = (await one.until("serving"))["address"]
             await one.until("job_ended")
             await until(lambda: len(receiver.requests) >= SAID, 60)
             [(number,), *_] = place.rows("SELECT finding_id FROM vault_excerpts WHERE ciphertext IS NOT NULL")
-            shown = await read(address, tokens[1], number)
-            places = await asked(address, tokens[0], number)
+            [(run_id,)] = place.rows(f"SELECT run_id FROM findings WHERE id = {int(number)}")  # noqa: S608 - a number
+            shown = await read(address, tokens[1], number), await opened(address, tokens[2], number)
+            places = await asked(address, tokens[0], number) | await browsed(address, tokens[0], run_id, number)
             refused = await reloaded(place, one)
             places |= {f"at work: {name}": content for name, content in files(place).items()}
             copied = await place.invoke_beside("db", "backup", str(place.folder / "copy.db"))
@@ -222,7 +263,7 @@ async def test_the_service_tells_and_writes_no_secret(place: Workplace, eavesdro
     secrets = SECRETS | OUR_SECRETS | own_keys(place) | {f"token {each[:12]}": each for each in tokens}
 
     assert llm.leaked
-    assert MARK in shown
+    assert [MARK in text for text in shown] == [True, True]
     assert len(one.named("reload_problem")) >= refused > 0
     assert len(one.named("notice_not_taken")) >= SAID - 3
     assert {"copy.db", "at work: prober.db-wal", "table notices", "table vault_log", "table issues"} <= places.keys()

@@ -1,0 +1,38 @@
+"""Pages over a database of each kind."""
+
+import pytest
+
+from prober.store.database import Database
+from tests.store.conftest import (
+    clock,
+    database,
+    postgres_database,
+    postgres_server,
+    postgres_template,
+    sqlite_database,
+    sqlite_template,
+)
+from tests.support.ledger import SettableClock
+from tests.support.pages import Pages, pages_over
+
+__all__ = [
+    "clock",
+    "database",
+    "postgres_database",
+    "postgres_server",
+    "postgres_template",
+    "sqlite_database",
+    "sqlite_template",
+]
+
+
+@pytest.fixture
+def pages(sqlite_database: Database, clock: SettableClock) -> Pages:
+    """Over SQLite."""
+    return pages_over(sqlite_database, clock)
+
+
+@pytest.fixture
+def pages_anywhere(database: Database, clock: SettableClock) -> Pages:
+    """Over SQLite, and over PostgreSQL."""
+    return pages_over(database, clock)
