@@ -9,7 +9,7 @@ DEV := $(VENV)/.dev-installed
 PURE := prober/domain/*,prober/prompt/*,prober/stats/*,prober/detect/*,prober/plan/*
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench bench-detection reliability alerts-test image-test manifests selftest selftest-healthy selftest-page selftest-power engine-llamacpp engine-llamacpp-install clean
+.PHONY: help demo test check format lock bench bench-detection reliability web-test alerts-test image-test manifests selftest selftest-healthy selftest-page selftest-power engine-llamacpp engine-llamacpp-install clean
 
 help: ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -78,6 +78,9 @@ engine-llamacpp-install: $(DEV) ## Install llama.cpp's server and a small LLM in
 
 engine-llamacpp: engine-llamacpp-install ## Probe a real llama.cpp server with baseline and limit_sweep
 	$(BIN)/python -m tests.engines.llamacpp.probe
+
+web-test: $(DEV) ## Walk every page in real Chromium on a phone and a desk; screenshots go to reports/pages
+	PROBER_TEST_SCREENSHOTS=reports/pages $(BIN)/python -m pytest -n0 tests/web $(PYTEST_ARGS)
 
 alerts-test: $(DEV) ## From a leaking lab through Prometheus and Alertmanager to a webhook; a healthy lab tells nobody
 	$(BIN)/python -m pytest -n0 tests/deploy/test_alert_chain.py $(PYTEST_ARGS)

@@ -21,7 +21,7 @@ COVERED_CHILDREN = "COVERAGE_PROCESS_CONFIG"
 """Where coverage.py tells child processes to measure too."""
 
 TESTS = Path(__file__).parent
-UNCOUNTED_FOLDERS = {"architecture", "benchmarks", "deploy", "engines", "reliability", "system"}
+UNCOUNTED_FOLDERS = {"architecture", "benchmarks", "deploy", "engines", "reliability", "system", "web"}
 UNCOUNTED_MARKS = {"no_coverage", "one_at_a_time", "slow"}
 
 FOLDER = pytest.StashKey[str]()

@@ -124,7 +124,7 @@ def test_exceptions_to_the_mirror_are_needed():
 
 def test_every_test_mirrors_something():
     """tests/x/ stands for prober/x/, or is one of the few folders that judge the whole."""
-    whole = {"architecture", "deploy", "benchmarks", "engines", "migrations", "reliability", "support", "system"}
+    whole = {"architecture", "deploy", "benchmarks", "engines", "migrations", "reliability", "support", "system", "web"}
     folders = {name_of(path, "tests").split("/")[0] for path in TESTS}
 
     assert folders - whole <= {path.name for path in (ROOT / "prober").iterdir() if path.is_dir()}
@@ -165,8 +165,8 @@ def test_no_test_is_left_out():
     """A test that may fail proves nothing; one that cannot run here says why, from the few places that may."""
     never = re.compile(r"\b(?:xfail|importorskip|mark\.skip)\b")
     seldom = re.compile(r"\bpytest\.skip\(|\bskipif\b")
-    # Without IPv6; and, outside CI, without any PostgreSQL, or without Prometheus.
-    may_skip = {"lab/test_server.py", "support/postgres.py", "support/monitoring.py"}
+    # Without IPv6; and, outside CI, without any PostgreSQL, Prometheus or Chromium.
+    may_skip = {"lab/test_server.py", "support/browser.py", "support/postgres.py", "support/monitoring.py"}
     sources = {name_of(path, "tests"): path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     del sources["architecture/test_layout.py"]
 
