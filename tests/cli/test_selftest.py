@@ -1,5 +1,6 @@
 """The self-test's exit code and tables; the runs themselves are made by the system tests."""
 
+import collections
 import dataclasses
 import json
 import pathlib
@@ -195,6 +196,16 @@ def test_with_seeds_per_kind_a_kind_is_judged_as_a_whole(monkeypatch: pytest.Mon
     assert (enough.code, too_few.code) == (0, 1)
     assert " ".join(enough.stdout.split()).count("K3 load_race, store_race 19/20 95.0%") == 1
     assert too_few.stdout.splitlines()[-1] == "1 missed: K3"
+
+
+def test_named_faults_share_their_kinds_seeds_by_themselves(monkeypatch: pytest.MonkeyPatch):
+    """No other fault is run beside them."""
+    heard = Runs()
+    arguments = ("--faults", "--per-kind", "--seeds", "20", "--fault", "load_race", "--fault", "store_race")
+    finished = selftest(monkeypatch, *arguments, runs=heard)
+
+    assert finished.code == 0
+    assert collections.Counter(run.fault for run in heard.planned) == {"load_race": 10, "store_race": 10}
 
 
 def test_a_marathon_that_falls_short_fails(monkeypatch: pytest.MonkeyPatch):

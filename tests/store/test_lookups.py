@@ -101,6 +101,18 @@ async def test_the_first_acknowledgement_stays(ledgers: Ledgers, clock: Settable
     assert not await ledgers.lookups.acknowledge(10**9, "nobody")
 
 
+async def test_runs_are_listed_page_by_page(ledgers: Ledgers):
+    """Each once, those of one moment too; after a run that is not known there is none."""
+    for name, hour in (("a", 0), ("c", 1), ("b", 1), ("d", 2)):
+        await opened(ledgers.ledger, run_id=name, started_at=STARTED + dt.timedelta(hours=hour))
+    pages: list[str] = []
+    while found := await ledgers.lookups.runs(target="staging", limit=1, before=pages[-1] if pages else None):
+        pages += [run.run_id for run in found]
+
+    assert pages == ["d", "b", "c", "a"]
+    assert await ledgers.lookups.runs(before="unknown") == ()
+
+
 async def test_runs_are_listed_newest_first(ledgers: Ledgers):
     """By target, and no more than asked for."""
     for number in range(3):

@@ -146,9 +146,15 @@ class MemoryLedger:
             self._add(run_id, note, now)
         return tuple(abandoned)
 
-    async def runs(self, *, target: str | None = None, limit: int = 50) -> tuple[StoredRun, ...]:
+    async def runs(
+        self, *, target: str | None = None, limit: int = 50, before: str | None = None
+    ) -> tuple[StoredRun, ...]:
         found = [run for run in self.stored_runs.values() if target in {None, run.target}]
-        return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:limit])
+        found.sort(key=lambda run: run.run_id)
+        found.sort(key=lambda run: run.started_at, reverse=True)
+        names = [run.run_id for run in found]
+        first = 0 if before is None else names.index(before) + 1 if before in names else len(names)
+        return tuple(found[first : first + limit])
 
     async def run(self, run_id: str) -> StoredRun | None:
         return self.stored_runs.get(run_id)
