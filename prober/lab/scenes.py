@@ -70,7 +70,7 @@ _SMALL_CONGESTED = dataclasses.replace(
 )
 _SMALL_WATCHFUL = dataclasses.replace(_SMALL_CONGESTED, abort_notice_seconds=0.2)
 _SMALL_PULLING = dataclasses.replace(
-    _SMALL_DISAGGREGATED, prefill_pool_tokens=1_536, transfer_seconds_per_token=0.02, waiting_timeout_seconds=120.0
+    _SMALL_DISAGGREGATED, prefill_pool_tokens=1_536, transfer_seconds_per_token=0.2, waiting_timeout_seconds=300.0
 )
 
 _DECODE_ONLY = RouterMode.DECODE_ONLY

@@ -1,5 +1,6 @@
 """The live objects of one replica of the always-on service, and what a reload makes of them."""
 
+import asyncio
 import contextlib
 import dataclasses
 import socket
@@ -26,6 +27,7 @@ from prober.telemetry.self_test_series import SelfTestSeries
 from prober.telemetry.service_series import ServiceSeries
 from prober.wiring.budgets import budget_of, paces_kept
 from prober.wiring.campaigns import campaign_of
+from prober.wiring.memory import give_back
 from prober.wiring.notifications import routes_of
 from prober.wiring.prober import Prober, open_prober
 from prober.wiring.system import SystemClock
@@ -117,4 +119,7 @@ async def perform(prober: Prober, job: Job, doubts: Sequence[Finding] = ()) -> R
     campaign = campaign_of(
         prober.settings, request.target, scenarios=request.scenarios, max_run_tokens=request.max_run_tokens
     )
-    return await prober.run(campaign, request.trigger, Claim.of(job), facts=request.facts, doubts=doubts)
+    try:
+        return await prober.run(campaign, request.trigger, Claim.of(job), facts=request.facts, doubts=doubts)
+    finally:
+        await asyncio.to_thread(give_back)
