@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from prober.config.loader import load_settings
 from prober.config.schema import Section, Settings
 from prober.config.secret import Secret
+from tests.support import configuration_reference
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "configuration.md").read_text()
@@ -112,3 +113,14 @@ def test_shortest_example_of_the_document_loads(tmp_path: Path):
     environment = {"ALPHA_KEY": "one", "BRAVO_KEY": "two"}
     loaded = load_settings(path, environment, known_dialects=["openai-chat"], known_scenarios=["baseline"])
     assert list(loaded.settings.targets) == ["glm"]
+
+
+def test_the_reference_is_what_the_code_says():
+    """Written anew after each change of the schema: `python -m tests.support.configuration_reference`."""
+    assert configuration_reference.FILE.read_text() == configuration_reference.text()
+
+
+def test_the_reference_has_every_key():
+    """Its walk goes as deep as the one above."""
+    assert {key for key, *_ in configuration_reference.rows()} == set(SCHEMA)
+    assert [key for key, _, _, said in configuration_reference.rows() if not said] == []
