@@ -271,3 +271,18 @@ async def test_what_cannot_be_served_is_said_at_the_start(place: Workplace, take
         ended = await finish(await place.spawn("serve"))
         assert ended.code == 2
         assert words in ended.said
+
+
+@pytest.mark.parametrize(("api", "codes"), [({}, [307, 303]), ({"pages": False}, [404, 404])])
+async def test_pages_are_served_unless_they_are_switched_off(
+    place: Workplace, lab: HostedLab, api: dict[str, object], codes: list[int]
+):
+    """Under their address, beside the API."""
+    serving(place, f"{lab.url}/v1", **SHORT)
+    document = json.loads(place.config.read_text())
+    place.config.write_text(json.dumps({**document, "api": {**document["api"], **api}}))
+    async with replica(place) as one:
+        address = (await one.until("serving"))["address"]
+        async with httpx.AsyncClient(base_url=address) as client:
+            assert [(await client.get(path)).status_code for path in ("/", "/ui/")] == codes
+            assert (await client.get("/healthz")).status_code == 200

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from prober.domain.account import Scope
 from prober.domain.campaign import Trigger
+from prober.domain.errors import JobConflictError
 from prober.domain.job import JobRequest, JobState
 from prober.domain.outcome import Outcome
 from prober.domain.verdict import RunReport
@@ -107,13 +108,21 @@ async def report(request: Request) -> Response:
 
 @form(Scope.RUN)
 async def start(request: Request, fields: Mapping[str, str]) -> Response:
-    """Queue a run of a target, as configured."""
-    del fields
+    """Queue a run of a target, as configured; the button that is pressed twice asks for one."""
     ports, name = ports_of(request), request.path_params["target"]
     if name not in ports.desk.campaigns():
         raise Denied(404, "No such target", "The configuration names none of that name.")
-    wanted = JobRequest(target=name, trigger=Trigger.MANUAL, requested_by=request.state.visitor.name)
-    job = await ports.desk.queue.enqueue(wanted)
+    once = named(fields.get("once"))
+    wanted = JobRequest(
+        target=name,
+        trigger=Trigger.MANUAL,
+        requested_by=request.state.visitor.name,
+        idempotency_key=None if once is None else f"page-{once}",
+    )
+    try:
+        job = await ports.desk.queue.enqueue(wanted)
+    except JobConflictError:
+        raise Denied(422, "Another page's form", "Load the target's page again, and start the run there.") from None
     return RedirectResponse(f"{SITE}/runs/{job.job_id}", status_code=303)
 
 

@@ -1,6 +1,7 @@
 """One target: its limits over time, which kinds of fault it was probed for, when it runs by itself."""
 
 import json
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,7 @@ async def show(request: Request) -> Response:
         kinds=coverage(tallies, build or ""),
         limits=list(reversed(limits)),
         chart=json.dumps(chart_of(limits)),
+        once=secrets.token_hex(8),
         schedules=[each for each in await ports.desk.schedules.listed() if name in each.targets],
         allowances=[
             allowance_of(standing, ports.currency())

@@ -8,7 +8,10 @@ from prober.domain.job import JobRequest, JobState
 from prober.report.facts import facts_of
 from prober.report.formats import FORMATS, MEDIA_TYPES
 from prober.service.pages import runs
-from tests.support.pages import Pages, at, end, found_leak
+from prober.store.database import Database
+from tests.support.ledger import SettableClock
+from tests.support.pages import Pages, at, end, found_leak, pages_over
+from tests.support.reports import a_campaign
 
 
 async def test_runs_are_listed_newest_first_page_by_page(pages_anywhere: Pages, monkeypatch: pytest.MonkeyPatch):
@@ -91,6 +94,30 @@ async def test_a_run_is_started_in_the_name_of_the_token(pages: Pages):
     assert "queued" in waiting
     assert "/cancel" in waiting
     assert f"/ui/runs/{job.job_id}" in (await visitor.get("/ui/runs")).text
+
+
+async def test_a_button_pressed_twice_starts_one_run(pages: Pages):
+    """A page loaded anew starts another one."""
+    visitor = await pages.visitor()
+    marks = []
+    for _ in range(2):
+        text = (await visitor.get("/ui/targets/staging")).text
+        marks.append(text.partition('name="once" value="')[2].partition('"')[0])
+    places = [
+        (await visitor.send("/ui/targets/staging/run", once=mark)).headers["location"] for mark in (*marks, marks[0])
+    ]
+    assert places[0] == places[2] != places[1]
+    assert len(await pages.api.queue.listed()) == 2
+
+
+async def test_a_mark_of_another_form_starts_nothing(sqlite_database: Database, clock: SettableClock):
+    """It stands for another target's run."""
+    campaigns = {"staging": a_campaign(), "other": a_campaign()}
+    pages = pages_over(sqlite_database, clock, campaigns=lambda: campaigns)
+    visitor = await pages.visitor()
+    await visitor.send("/ui/targets/staging/run", once="1234")
+    assert (await visitor.send("/ui/targets/other/run", once="1234")).status_code == 422
+    assert len(await pages.api.queue.listed()) == 1
 
 
 async def test_a_run_of_no_target_is_not_started(pages: Pages):
