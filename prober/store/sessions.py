@@ -41,10 +41,10 @@ class SessionBook:
             await connection.execute(sa.insert(web_sessions).values(row))
         return secret
 
-    async def find(self, secret: str) -> WebSession | None:
+    async def find(self, secret: str, *, is_used: bool = True) -> WebSession | None:
         """Tell whose session this is; None once it is over, or its token was revoked or has expired.
 
-        That it was used is noted at most once a minute, and left out while the database cannot be written.
+        Where somebody used it, that is noted at most once a minute, and left out while the database cannot be written.
         """
         if not _FORM.fullmatch(secret):
             return None
@@ -61,7 +61,7 @@ class SessionBook:
         token = token_of(row)
         if not token.is_live(now):
             return None
-        if now - row.seen_at >= USE_NOTED_EVERY:
+        if is_used and now - row.seen_at >= USE_NOTED_EVERY:
             await self._note_use(secret, now)
         return WebSession(token=token, opened_at=row.opened_at)
 

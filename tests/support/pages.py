@@ -10,6 +10,7 @@ import httpx
 from prober.domain.account import Scope
 from prober.domain.budget import Standing
 from prober.domain.campaign import Run
+from prober.domain.finding import Finding
 from prober.domain.verdict import RunReport
 from prober.service.pages.ports import PagePorts
 from prober.service.pages.site import mount
@@ -19,7 +20,7 @@ from prober.store.page_lookups import PageLookups
 from prober.store.sessions import SessionBook
 from tests.support.api import Served, served
 from tests.support.ledger import SettableClock
-from tests.support.reports import STARTED, a_leak, a_report, a_run
+from tests.support.reports import STARTED, a_report, a_run
 from tests.support.stored import CHECK, ESTIMATE, PROMPT, judged
 
 HOST = "http://prober.test"
@@ -91,12 +92,12 @@ def pages_over(
     return Pages(api, ports)
 
 
-async def found_leak(pages: Pages, **run: object) -> Run:
-    """Store a run under way that has found a leak: finding and issue number 1."""
+async def found_leak(pages: Pages, *findings: Finding, **run: object) -> Run:
+    """Store a run under way that has found a leak, or these: findings and issues number 1 and on."""
     ledger, started = SqlLedger(pages.api.database, pages.api.clock), a_run(**run)
     await ledger.open_run(started, ESTIMATE)
     await ledger.remember(started, [(CHECK, PROMPT)])
-    await ledger.record(started, judged(a_leak()))
+    await ledger.record(started, judged(*findings))
     return started
 
 

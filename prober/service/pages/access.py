@@ -55,6 +55,11 @@ class Visitor:
         """Its name, in which everything is done."""
         return self.token.name
 
+    @property
+    def scopes(self) -> str:
+        """What it may do here, in words."""
+        return ", ".join(scope.value for scope in Scope if self.may(scope)) or "nothing"
+
     def may(self, scope: Scope) -> bool:
         """Whether its token carries a scope."""
         return self.token.permits([scope])
@@ -155,7 +160,9 @@ async def fields_of(request: Request) -> dict[str, str]:
 
 async def _visitor(request: Request) -> Visitor | None:
     secret = request.cookies.get(COOKIE, "")
-    session = await ports_of(request).sessions.find(secret) if secret else None
+    # What a page asks for by itself is no sign that anybody is there.
+    is_used = "hx-request" not in request.headers
+    session = await ports_of(request).sessions.find(secret, is_used=is_used) if secret else None
     if session is None:
         return None
     turnstile_of(request).count(session.token)
@@ -166,8 +173,7 @@ async def _visitor(request: Request) -> Visitor | None:
 def _require(request: Request, scope: Scope) -> None:
     visitor: Visitor = request.state.visitor
     if not visitor.may(scope):
-        has = ", ".join(each.value for each in Scope if visitor.may(each)) or "none"
-        detail = f"It needs a token with the scope {scope.value}; {visitor.name} has {has}."
+        detail = f"It needs a token with the scope {scope.value}; {visitor.name} has {visitor.scopes}."
         raise Denied(403, "Your token does not permit this", detail)
 
 

@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import datetime as dt
+import itertools
 from collections.abc import Iterable, Sequence
 
 from starlette.requests import Request
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from prober.domain.account import Scope
 from prober.domain.budget import Standing
-from prober.domain.issue import Issue
+from prober.domain.issue import Issue, IssueState
 from prober.domain.job import Job, JobState
 from prober.domain.outcome import Outcome
 from prober.service.api.desk import Schedule
@@ -67,7 +68,8 @@ async def _row(name: str, ports: PagePorts, schedules: Iterable[Schedule], stand
     ended = [run for run in runs if run.ended_at is not None and run.outcome is not None]
     streak = streak_of(ended)
     waiting = await ports.desk.queue.listed(target=name, state=JobState.QUEUED, limit=1)
-    issues = await ports.desk.issues.listed(target=name, limit=_MOST_ISSUES)
+    counting = [state for state in IssueState if state.counts]
+    listed = [await ports.desk.issues.listed(target=name, state=state, limit=_MOST_ISSUES) for state in counting]
     return TargetRow(
         name=name,
         model=target.model,
@@ -75,11 +77,11 @@ async def _row(name: str, ports: PagePorts, schedules: Iterable[Schedule], stand
         shared=target.shared,
         latest=ended[0] if ended else None,
         since=streak[-1].started_at if streak else None,
-        is_since_longer=len(streak) == len(runs) == MOST_RUNS,
+        is_since_longer=len(runs) == MOST_RUNS and len(streak) == len(ended),
         strip=tuple(reversed(ended[:STRIP_RUNS])),
         under_way=next((run for run in runs if run.ended_at is None), None),
         waiting=waiting[0] if waiting else None,
-        open_issues=open_issues(issues),
+        open_issues=open_issues(itertools.chain.from_iterable(listed)),
         schedule=next_of(schedules, name),
         allowance=tightest(standings, name, ports.currency()),
     )

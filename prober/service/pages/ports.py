@@ -18,8 +18,8 @@ class Sessions(Protocol):
         """Log the holder of a live token in; returns the session's secret."""
         ...
 
-    async def find(self, secret: str) -> WebSession | None:
-        """Tell whose session this is; None once it is over."""
+    async def find(self, secret: str, *, is_used: bool = True) -> WebSession | None:
+        """Tell whose session this is; None once it is over. Where somebody used it, its idle time begins anew."""
         ...
 
     async def close(self, secret: str) -> None:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from prober import __version__
 from prober.domain.account import Scope
 from prober.report.harmless import harmless
 from prober.report.wording import counted
@@ -77,5 +78,5 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"ago": ago, "harmless": harmless, "moment": moment, "number": number, "counted": counted}
-    environment.globals |= {"site": SITE, "static": STATIC, "Scope": Scope}
+    environment.globals |= {"site": SITE, "static": STATIC, "version": __version__, "Scope": Scope}
     return environment

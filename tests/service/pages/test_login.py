@@ -102,6 +102,16 @@ async def test_sessions_end(pages: Pages):
     assert (await other.get("/ui/")).status_code == 303
 
 
+async def test_a_page_that_refreshes_itself_keeps_nobody_logged_in(pages: Pages):
+    """An overview left open is no sign that somebody sits before it."""
+    visitor = await pages.visitor()
+    for _ in range(2):
+        pages.api.clock.advance(IDLE.total_seconds() / 2 - 1)
+        assert (await visitor.get("/ui/", headers={"HX-Request": "true"})).status_code == 200
+    pages.api.clock.advance(2)
+    assert (await visitor.get("/ui/")).status_code == 303
+
+
 async def test_a_revoked_token_ends_its_sessions_at_once(pages: Pages):
     """Nobody has to wait for a session's end."""
     visitor = await pages.visitor()

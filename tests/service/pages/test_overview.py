@@ -7,17 +7,19 @@ import pytest
 
 from prober.domain.budget import Cap, Standing, Unit, Window
 from prober.domain.campaign import Trigger
+from prober.domain.finding import Reason
 from prober.domain.issue import IssueState
 from prober.domain.job import JobRequest
 from prober.domain.outcome import Outcome
 from prober.service.api.desk import Schedule
+from prober.service.pages import overview
 from prober.service.pages.overview import next_of, open_issues, streak_of
 from prober.store.database import Database
 from prober.store.rows import StoredRun
 from tests.support.issues import an_issue
 from tests.support.ledger import SettableClock
 from tests.support.pages import Pages, at, end, found_leak, pages_over
-from tests.support.reports import a_clean_report
+from tests.support.reports import a_clean_report, a_leak
 
 NOW = dt.datetime(2026, 9, 1, 12, tzinfo=dt.UTC)
 
@@ -79,6 +81,28 @@ async def test_a_target_shows_its_verdict_bound_and_issues(pages: Pages):
     assert "1 VIOLATION" in text
     assert 'href="/ui/issues?target=staging"' in text
     assert "2026-09-01 13:00:00 UTC" in text
+
+
+async def test_an_open_issue_is_counted_behind_any_number_of_settled_ones(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
+    """However many were opened and settled since."""
+    monkeypatch.setattr(overview, "_MOST_ISSUES", 1)
+    await found_leak(pages, a_leak(), a_leak(reason=Reason.LATE_ECHO))
+    await pages.api.desk.issues.resolve(2, "sre")
+    assert "1 VIOLATION" in (await (await pages.visitor()).get("/ui/")).text
+
+
+async def test_that_a_verdict_may_hold_for_longer_is_said_during_a_run_too(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
+    """Where all runs that were looked at have it."""
+    monkeypatch.setattr(overview, "MOST_RUNS", 2)
+    await end(pages, await found_leak(pages))
+    visitor = await pages.visitor()
+    assert "or longer" not in (await visitor.get("/ui/")).text
+    await found_leak(pages, run_id="run-2", started_at=at(1))
+    assert "or longer" in (await visitor.get("/ui/")).text
 
 
 async def test_budget_and_next_run_are_told(sqlite_database: Database, clock: SettableClock):

@@ -1,10 +1,15 @@
 """What holds for every page: who may see it, with which headers, and what is told when something goes wrong."""
 
+import hashlib
+import re
+from pathlib import Path
+
 import pytest
 from starlette.routing import Route
 
 from prober.domain.account import Scope
 from prober.domain.errors import LedgerError
+from prober.service.pages import site
 from prober.service.pages.site import _routes
 from tests.support.pages import PAGES, Pages, end, found_leak
 
@@ -192,3 +197,13 @@ async def test_pages_work_over_postgresql_too(pages_anywhere: Pages):
     await end(pages_anywhere, run)
     for path in PAGES:
         assert (await visitor.get(path)).status_code == 200, path
+
+
+def test_vendored_files_are_what_their_list_says():
+    """Each by its SHA-256, with its licence beside it; nothing else is there."""
+    folder = Path(site.__file__).parent / "static" / "vendor"
+    told = (folder / "README.md").read_text()
+    sums = dict(re.findall(r"^\| `([^`]+)` \|.*\| `([0-9a-f]{64})` \|$", told, re.MULTILINE))
+    licences = re.findall(r"\]\(([^)]+)\)", told)
+    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums} == sums
+    assert {path.name for path in folder.iterdir()} == {*sums, *licences, "README.md"}
