@@ -105,6 +105,7 @@ class _Service:
             report_fault=report_fault,
             doubts=self._self_watch.doubts,
             on_news=self._heart.ask,
+            is_stopped=stop.is_set,
         )
         self._ending, self._hurry = asyncio.Event(), asyncio.Event()
         self._turn = asyncio.Lock()

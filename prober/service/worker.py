@@ -108,6 +108,7 @@ class Worker:
         log: tells each job's course.
         report_fault: takes a fault of our own: component and exception.
         on_news: called when somebody announced something: work, or a cancel that the heart shall see.
+        is_stopped: the global stop as runs here know it: one claimed before they hear of its release would end at once.
     """
 
     def __init__(  # noqa: PLR0913 - a replica's parts
@@ -124,6 +125,7 @@ class Worker:
         report_fault: Callable[[str, BaseException], None],
         doubts: Callable[[Job], Awaitable[Sequence[Finding]]] = no_doubts,
         on_news: Callable[[], None] = lambda: None,
+        is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self._queue = queue
         self._wake_ups = wake_ups
@@ -136,6 +138,7 @@ class Worker:
         self._log = log
         self._report_fault = report_fault
         self._on_news = on_news
+        self._is_stopped = is_stopped
         self._is_draining = False
         self._claiming = asyncio.Lock()
         self._at_work: set[asyncio.Task[None]] = set()
@@ -184,7 +187,7 @@ class Worker:
             return not self._is_draining and await self._claim_and_start(self._bench())
 
     async def _claim_and_start(self, bench: Bench) -> bool:
-        if len(self._holdings) >= bench.settings.concurrency:
+        if self._is_stopped() or len(self._holdings) >= bench.settings.concurrency:
             return False
         asked_at = self._clock.monotonic()
         try:

@@ -10,6 +10,7 @@ import aiosqlite
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -26,6 +27,10 @@ BUSY_TIMEOUT_SECONDS = 10
 """How long a SQLite writer waits for another one, in this process or the next."""
 
 CONNECT_TIMEOUT_SECONDS = 10
+
+STANDSTILL_SECONDS = 15
+"""PostgreSQL ends a transaction that sends nothing for so long: a replica that is paused in the middle of one must not
+hold its locks, for which the replica that takes its work over would wait. Ours hold no wait of their own."""
 
 STATEMENT_TIMEOUT_SECONDS = 60
 """A PostgreSQL that stops answering must not hold a run for ever."""
@@ -50,6 +55,8 @@ class Database:
         self.kind, self._pool = _create(url, is_migrating=is_migrating)
         if self.kind == "sqlite":
             _tame_sqlite(self._pool, enforce_foreign_keys=not is_migrating)
+        else:
+            _bound_standstill(self._pool)
 
     def __repr__(self) -> str:
         """Name the kind only."""
@@ -171,6 +178,17 @@ async def _connect_sqlite(path: str, **arguments: Any) -> aiosqlite.Connection: 
     except BaseException:
         await asyncio.to_thread(thread.join, _THREAD_END_SECONDS)
         raise
+
+
+def _bound_standstill(pool: AsyncEngine) -> None:
+    """Set it once connected: as a parameter of the connection, poolers in between would refuse it."""
+
+    @event.listens_for(pool.sync_engine, "connect")
+    def _on_connect(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{STANDSTILL_SECONDS}s'")
+        cursor.close()
+        connection.commit()
 
 
 def _tame_sqlite(pool: AsyncEngine, *, enforce_foreign_keys: bool) -> None:

@@ -52,6 +52,11 @@ _ADVICE: Final = (
         "server has no connection left for us; raise its max_connections or run fewer replicas",
         passes=True,
     ),
+    _Advice(
+        ("idleintransaction",),
+        "ended a transaction that stood still; was this process paused, or its event loop blocked?",
+        passes=True,
+    ),
     _Advice(("adminshutdown", "crashshutdown", "cannotconnectnow"), "server is shutting down or starting", passes=True),
 )
 

@@ -37,6 +37,7 @@ class Replica:
         self.holdings = Holdings()
         self.faults: list[str] = []
         self.news = 0
+        self.is_stopped = False
         self.wake_ups = WakeUps()
         self.worker = Worker(
             self.queue,
@@ -50,6 +51,7 @@ class Replica:
             report_fault=lambda component, error: self.faults.append(f"{component} {type(error).__name__}"),
             doubts=doubts,
             on_news=self._on_news,
+            is_stopped=lambda: self.is_stopped,
         )
 
     def _on_news(self) -> None:
@@ -80,6 +82,18 @@ async def test_a_job_is_run_and_settled_with_its_verdict(one: Replica):
     assert one.series.scheduled == ["glm"]
     assert one.series.held_now == 0
     assert one.faults == []
+
+
+async def test_nothing_is_claimed_before_its_run_could_go_on(one: Replica):
+    """The queue hears of a global stop's release before this replica does: a run begun then would end at once."""
+    one.is_stopped = True
+    one.queue.waiting = [a_job()]
+    one.bench.gate.set()
+    await asyncio.sleep(5 * SETTINGS.poll_seconds)
+    assert one.queue.told == []
+    one.is_stopped = False
+
+    assert await one.told() == [("job-1", Outcome.CLEAN, "")]
 
 
 async def test_as_many_run_at_once_as_configured(one: Replica):

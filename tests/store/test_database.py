@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from prober.config.schedules import ServiceSettings
 from prober.domain.errors import LedgerError, LedgerGoneError
 from prober.domain.verdict import Spending
 from prober.store import database as database_module
@@ -276,3 +277,37 @@ def test_a_full_disk_is_said_plainly(text: str):
     """Both are what SQLite says of a full disk, the second one where the write-ahead log cannot grow."""
     with pytest.raises(LedgerError, match="is its disk full"), in_our_words():
         raise sqlite3.OperationalError(text)
+
+
+async def pause_within(paused: Database, other: Database) -> None:
+    """Hold a lock in a transaction for as long as another connection waits for it, then go on."""
+    lock = sa.text("SELECT pg_advisory_xact_lock(4711)")
+    async with paused.begin() as connection:
+        await connection.execute(lock)
+        async with asyncio.timeout(30), other.begin() as beside:
+            await beside.execute(lock)
+        await connection.execute(sa.text("SELECT 1"))
+
+
+async def test_a_transaction_that_stands_still_is_ended(empty_postgres: str, monkeypatch: pytest.MonkeyPatch):
+    """A replica paused in the middle of one would hold its locks against whoever takes its work over."""
+    monkeypatch.setattr(database_module, "STANDSTILL_SECONDS", 1)
+    paused, other = Database(empty_postgres), Database(empty_postgres)
+    try:
+        with pytest.raises(LedgerGoneError, match=r"stood still|cut the connection"):
+            await pause_within(paused, other)
+        async with paused.read() as connection:
+            assert (await connection.execute(sa.text("SELECT 1"))).scalar_one() == 1
+    finally:
+        await paused.close()
+        await other.close()
+
+
+async def test_no_lease_ends_before_a_standstill_does(empty_postgres: str):
+    """What takes over waits for a lease at least; by then the locks of the paused are gone."""
+    database = Database(empty_postgres)
+    async with database.read() as connection:
+        shown = (await connection.execute(sa.text("SHOW idle_in_transaction_session_timeout"))).scalar_one()
+    await database.close()
+    assert shown == f"{database_module.STANDSTILL_SECONDS}s"
+    assert ServiceSettings().lease_seconds > database_module.STANDSTILL_SECONDS

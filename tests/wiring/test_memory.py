@@ -32,8 +32,12 @@ print(before - resident())
 """
 
 
+@pytest.mark.no_coverage
 def test_what_threads_freed_is_given_back():
-    """The process becomes smaller, though a last piece is still held on top of each arena."""
+    """The process becomes smaller, though a last piece is still held on top of each arena.
+
+    Not counted: coverage of threads spins for ever in one child of twenty, before memory is given back.
+    """
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", GROWN], cwd=root, capture_output=True, text=True, check=True)
     assert int(done.stdout) > 20_000_000

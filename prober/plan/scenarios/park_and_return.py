@@ -5,7 +5,9 @@ from collections.abc import Generator, Sequence
 
 from prober.domain.evidence import Judgement, WaveEvidence
 from prober.domain.fault_kind import FaultKind
+from prober.domain.finding import Reason
 from prober.domain.options import Arm, RequestOptions, Trial
+from prober.domain.outcome import Outcome
 from prober.domain.probe import Probe, Role, SharedText, Wave
 from prober.plan.confirm import confirm
 from prober.plan.course import Course, Step
@@ -28,12 +30,15 @@ def park_and_return(stage: Stage) -> Waves:
     """Open sessions one by one, evict them by prompts of other tenants, and come back to each.
 
     Every session comes back with the very same text, and with its beginning under a new question: half of them one
-    after the other, the rest in a burst. Short prompts of another tenant run beside.
+    after the other, the rest in a burst. Short prompts of another tenant run beside. Where some of them lack what they
+    knew, and too few to tell a fault from honest forgetting, all come back once more.
     """
     parking = _Parking(Course("park_and_return", stage))
     yield from parking.open()
     for _ in parking.course.rounds(least=1):
         received = yield from parking.play(Role.CHECK)
+        if _is_in_doubt(received) and not parking.course.must_stop:
+            received += yield from parking.play(Role.CHECK)
         yield from confirm(parking.course, received, parking.play)
     return (*parking.shortfall(), *parking.course.shortfall())
 
@@ -119,3 +124,14 @@ class _Parking:
     def _beside(self, _probe: Probe | None = None) -> Probe:
         self.disturbed += 1
         return self.course.fact(Role.NEIGHBOUR, self.course.donor(self.disturbed))
+
+
+def _is_in_doubt(received: Sequence[Judgement]) -> bool:
+    """Whether returns lacked what they knew, and too few did so to tell a fault from honest forgetting."""
+    outcomes = {
+        finding.outcome
+        for judged in received
+        for finding in judged.findings
+        if finding.reason is Reason.REPLAY_DIVERGED
+    }
+    return outcomes == {Outcome.INCONCLUSIVE}

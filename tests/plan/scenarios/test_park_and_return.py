@@ -7,7 +7,9 @@ import pytest
 
 from prober.domain.answer import Answer
 from prober.domain.canary import Canary
+from prober.domain.finding import Reason
 from prober.domain.options import Arm
+from prober.domain.outcome import Outcome
 from prober.domain.probe import Probe, Role, SharedPlace
 from prober.domain.target import Target
 from prober.plan.scenarios.park_and_return import MAX_SESSIONS, park_and_return
@@ -67,6 +69,19 @@ def test_a_wrong_restore_is_met_and_confirmed_by_parking_again():
     assert roles == [Role.REFERENCE] * 3 + [Role.CHECK] * 6 + [Role.CONFIRMATION] * 6
     checks = [j.evidence.probe.prompt.rewrite_of for j in played.of(Role.CHECK)]
     assert [j.evidence.probe.prompt.rewrite_of for j in played.of(Role.CONFIRMATION)] == checks
+
+
+DOUBTFUL = Reply(outcome=Outcome.INCONCLUSIVE, reason=Reason.REPLAY_DIVERGED)
+
+
+@pytest.mark.parametrize(
+    ("restored", "rounds"), [(Reply(), 1), (DOUBTFUL, 2), (failing(Answer.BUSY), 1)], ids=["sound", "doubtful", "busy"]
+)
+def test_sessions_that_lack_what_they_knew_come_back_once_more(restored: Reply, rounds: int):
+    """A few may have been forgotten honestly: a second round tells; other trouble is no reason for one."""
+    played = played_against(Tiers(32_768, restored=restored), rounds=3)
+    assert len(played.of(Role.CHECK)) == 6 * rounds
+    assert played.of(Role.CONFIRMATION) == []
 
 
 def test_a_cache_larger_than_what_was_sent_is_reported():
