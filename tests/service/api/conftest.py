@@ -3,27 +3,8 @@
 import pytest
 
 from prober.store.database import Database
-from tests.store.conftest import (
-    clock,
-    database,
-    postgres_database,
-    postgres_server,
-    postgres_template,
-    sqlite_database,
-    sqlite_template,
-)
 from tests.support.api import Served, served
 from tests.support.ledger import SettableClock
-
-__all__ = [
-    "clock",
-    "database",
-    "postgres_database",
-    "postgres_server",
-    "postgres_template",
-    "sqlite_database",
-    "sqlite_template",
-]
 
 
 @pytest.fixture

@@ -3,27 +3,8 @@
 import pytest
 
 from prober.store.database import Database
-from tests.store.conftest import (
-    clock,
-    database,
-    postgres_database,
-    postgres_server,
-    postgres_template,
-    sqlite_database,
-    sqlite_template,
-)
 from tests.support.ledger import SettableClock
 from tests.support.pages import Pages, pages_over
-
-__all__ = [
-    "clock",
-    "database",
-    "postgres_database",
-    "postgres_server",
-    "postgres_template",
-    "sqlite_database",
-    "sqlite_template",
-]
 
 
 @pytest.fixture
