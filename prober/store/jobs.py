@@ -25,6 +25,7 @@ from prober.store.job_rows import announce, insert_job, job_of, time_of
 from prober.store.rows import clip
 from prober.store.schema.columns import NAME_LENGTH
 from prober.store.schema.work import jobs
+from prober.store.standstill import end_standstills
 from prober.store.switches import STOP_IS_THROWN
 
 
@@ -232,7 +233,11 @@ class JobQueue:
         )
 
     async def reclaim_lost(self) -> tuple[Job, ...]:
-        """Take back what replicas hold past their lease: runs closed as INCONCLUSIVE, jobs queued anew or ended."""
+        """Take back what replicas hold past their lease: runs closed as INCONCLUSIVE, jobs queued anew or ended.
+
+        A replica that was paused within a transaction loses its session first, and so its locks.
+        """
+        await end_standstills(self._database)
         async with self._database.begin() as connection:
             now = await time_of(connection, self._clock)
             taken = await take_back(connection, now, self._routes)
