@@ -42,3 +42,9 @@ def test_rough_counts_are_those_of_words_and_marks(ask: Ask):
     """A tokenizer of words, marks and line ends counts the fixed lines just so."""
     text = compose(PromptSpec(filler_lines=8, ask=ask), Canary.of(1, 0, 1), KEYRING, None).text
     assert words_and_punctuation(text) == rough_fixed_tokens(ask) + 8 * 17 + TEMPLATE_TOKENS
+
+
+@pytest.mark.parametrize("ask", list(Ask))
+def test_the_rough_size_of_what_is_asked_does_not_change(ask: Ask):
+    """It is worked out once in a process, by whoever asks first."""
+    assert rough_fixed_tokens.__wrapped__(ask) == rough_fixed_tokens(ask) > 0

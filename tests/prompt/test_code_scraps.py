@@ -5,7 +5,7 @@ import random
 import pytest
 
 from prober.domain.canary import Canary
-from prober.prompt.code_scraps import _weight, code_bits, group_chance, group_numbers, groups_of, scraps_of
+from prober.prompt.code_scraps import _aligned, _weight, code_bits, group_chance, group_numbers, groups_of, scraps_of
 from prober.prompt.keyring import Keyring
 from prober.prompt.line_code import codes
 
@@ -100,3 +100,11 @@ def test_groups_that_start_a_comparison():
     scraps = scraps_of(b"s86z-ykz2 kmeh 2023 5mwv", ("KMEHS86ZYKZ2K94H",))
     assert groups_of(scraps) == ["5MWV"]
     assert group_chance(DONOR) == 12 / 2**20
+
+
+@pytest.mark.parametrize(
+    ("joined", "at"), [("abcdefgh", 4), ("xefghxxxefgh", 8), ("xefgh", -1), ("xefghefghxxx", -1), ("", -1)]
+)
+def test_a_group_is_looked_for_where_groups_begin(joined: str, at: int):
+    """What reads like one across two groups is none."""
+    assert _aligned(joined, "efgh") == at

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prober.prompt.normalised import letters_of, visible_ascii
+from prober.prompt.normalised import _disguises, _is_disguise, letters_of, visible_ascii
 from tests.support.plain_scan import plain_letters, plain_visible
 
 
@@ -76,3 +76,13 @@ def test_signs_near_the_seams_of_stretches(filling: str, sign: str):
     for place in range((1 << 16) - 8, (1 << 16) + 3):
         text = (filling * (1 << 16))[:place] + sign + filling * 200
         assert visible_ascii(text) == plain_visible(text)
+
+
+def test_the_tables_of_disguises_agree_however_often_they_are_made():
+    """They are made once in a process, by whoever is first: anew they are the same, and know every disguise."""
+    table, flags = _disguises.__wrapped__(), _is_disguise.__wrapped__()
+    assert table == _disguises()
+    assert (flags == _is_disguise()).all()
+    assert flags.sum() == len(table)
+    assert table["\u200b"] == ""
+    assert table["\uff21"] == "A"
