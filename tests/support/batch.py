@@ -43,7 +43,7 @@ def asked(tag: str, *, lines: int = 2, question: str = "Repeat the lantern phras
     )
 
 
-async def staggered(cluster: Cluster, requests: Sequence[GenerateRequest], seconds: float = 0.002) -> list[Reply]:
+async def staggered(cluster: Cluster, requests: Sequence[GenerateRequest], seconds: float = 0.001) -> list[Reply]:
     """Send requests one after the other, that much apart, without waiting for the answers."""
 
     async def later(index: int, request: GenerateRequest) -> Reply:
