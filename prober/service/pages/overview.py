@@ -24,6 +24,8 @@ from prober.store.rows import StoredRun
 MOST_RUNS = 100
 """Looked back over, to tell since when a verdict holds."""
 STRIP_RUNS = 20
+FRESH_FOR = dt.timedelta(days=1)
+"""A clean verdict older than that says nothing of now: it is shown with its age, and not in green."""
 _MOST_ISSUES = 200
 
 
@@ -37,6 +39,8 @@ class TargetRow:
     shared: bool
     latest: StoredRun | None
     """The run that ended last."""
+    is_stale: bool
+    """It was clean, and too long ago to stand for now."""
     since: dt.datetime | None
     """When the first of the latest runs with this verdict began."""
     is_since_longer: bool
@@ -76,6 +80,7 @@ async def _row(name: str, ports: PagePorts, schedules: Iterable[Schedule], stand
         build=target.build,
         shared=target.shared,
         latest=ended[0] if ended else None,
+        is_stale=bool(ended) and is_stale(ended[0], ports.desk.clock.now()),
         since=streak[-1].started_at if streak else None,
         is_since_longer=len(runs) == MOST_RUNS and len(streak) == len(ended),
         strip=tuple(reversed(ended[:STRIP_RUNS])),
@@ -85,6 +90,11 @@ async def _row(name: str, ports: PagePorts, schedules: Iterable[Schedule], stand
         schedule=next_of(schedules, name),
         allowance=tightest(standings, name, ports.currency()),
     )
+
+
+def is_stale(run: StoredRun, now: dt.datetime) -> bool:
+    """Whether a clean run ended too long ago to be the verdict now; anything worse stands until it is mended."""
+    return run.outcome is Outcome.CLEAN and run.ended_at is not None and now - run.ended_at > FRESH_FOR
 
 
 def streak_of(ended: Sequence[StoredRun]) -> list[StoredRun]:

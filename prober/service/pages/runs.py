@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from prober.report.facts import Facts, facts_of
 from prober.report.formats import FORMATS, MEDIA_TYPES
 from prober.report.wording import MEANINGS, bound_words, count_words, spending_words
 from prober.service.pages.access import Denied, form, named, page, ports_of, run_id_of
+from prober.service.pages.ports import PagePorts
 from prober.service.pages.rendering import SITE, render
 from prober.store.rows import StoredFinding, StoredRun
 
@@ -79,8 +80,8 @@ async def show(request: Request) -> Response:
     if report is None:
         raise Denied(404, "No report", "What this run saw is no longer kept.")
     drawn = await asyncio.to_thread(_draw, report)
-    findings = await ports.desk.lookups.findings(run_id=run.run_id, limit=MOST_FINDINGS)
-    return render(request, "run.html", run=run, findings=_worst_first(findings), **_told(drawn))
+    findings = await _worst(ports, run.run_id, Outcome.CLEAN)
+    return render(request, "run.html", run=run, findings=findings, most_findings=MOST_FINDINGS, **_told(drawn))
 
 
 @page(Scope.READ)
@@ -147,21 +148,30 @@ async def _there(request: Request, run_id: str) -> StoredRun:
 
 
 async def _progress(request: Request, run: StoredRun) -> dict[str, Any]:
-    parts = await ports_of(request).lookups.progress(run.run_id)
-    found = await ports_of(request).desk.lookups.findings(
-        run_id=run.run_id, worse_than=Outcome.INCONCLUSIVE, limit=MOST_FINDINGS
-    )
+    ports = ports_of(request)
+    parts = await ports.lookups.progress(run.run_id)
     return {
         "parts": parts,
-        "findings": _worst_first(found),
+        "findings": await _worst(ports, run.run_id, Outcome.INCONCLUSIVE),
         "sent": sum(part.sent for part in parts),
         "judged": sum(sum(part.judged.values()) for part in parts),
         "still": [name for name in run.scenarios if name not in {part.scenario for part in parts}],
     }
 
 
-def _worst_first(findings: Sequence[StoredFinding]) -> list[StoredFinding]:
-    return sorted(findings, key=lambda each: (-each.finding.outcome.rank, each.finding_id))
+async def _worst(ports: PagePorts, run_id: str, worse_than: Outcome) -> list[StoredFinding]:
+    """The worst findings of a run, as many as are shown.
+
+    The ledger lists the latest first: asked for all at once, a violation could be left out behind what is less.
+    """
+    wanted = [outcome for outcome in Outcome if outcome.rank >= worse_than.rank and outcome is not Outcome.VIOLATION]
+    found: dict[int, StoredFinding] = {}
+    for least in sorted(wanted, key=lambda outcome: -outcome.rank):
+        listed = await ports.desk.lookups.findings(run_id=run_id, worse_than=least, limit=MOST_FINDINGS)
+        found |= {each.finding_id: each for each in listed if each.finding_id not in found}
+        if len(found) >= MOST_FINDINGS:
+            break
+    return sorted(found.values(), key=lambda each: (-each.finding.outcome.rank, each.finding_id))[:MOST_FINDINGS]
 
 
 def _draw(report: RunReport) -> Drawings:

@@ -13,7 +13,6 @@ from starlette.staticfiles import StaticFiles
 
 from prober.domain.errors import LedgerError
 from prober.report.pictures.svg import stylesheet
-from prober.service.api.access import Turnstile
 from prober.service.api.problems import Problem
 from prober.service.pages import findings, issues, login, overview, runs, targets, vault
 from prober.service.pages.access import Denied
@@ -36,7 +35,8 @@ def mount(app: FastAPI, ports: PagePorts) -> None:
         },
     )
     site.state.pages = ports
-    site.state.turnstile = Turnstile(ports.desk.settings, ports.desk.clock)
+    # The API's own: a token has one rate, and guessing is counted once, whichever door is tried.
+    site.state.turnstile = app.state.turnstile
     app.router.routes += [Route("/", _home), Route(SITE, _home), Mount(SITE, site)]
 
 

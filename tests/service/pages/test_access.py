@@ -2,6 +2,7 @@
 
 import pytest
 
+from prober.domain.account import Scope
 from prober.service.pages.access import Visitor as LoggedIn
 from prober.service.pages.access import named
 from tests.support.pages import Pages, found_leak
@@ -57,10 +58,17 @@ async def test_what_is_no_form_is_refused(body: bytes, pages: Pages):
 
 
 async def test_pages_count_against_the_tokens_rate(pages: Pages):
-    """As the API's requests do."""
-    visitor = await pages.visitor()
-    codes = {(await visitor.get("/ui/runs")).status_code for _ in range(pages.api.desk.settings.requests_per_minute)}
+    """Together with the API's requests: a token has one rate, whichever door it comes by."""
+    visitor, allowed = await pages.visitor(), pages.api.desk.settings.requests_per_minute
+    codes = {(await visitor.get("/ui/runs")).status_code for _ in range(allowed)}
     assert codes == {200, 429}
+
+    secret = await pages.api.tokens.create("both", list(Scope))
+    async with pages.api.client(secret) as client:
+        assert (await client.post("/ui/login", data={"token": secret})).status_code == 303
+        for _ in range(allowed):
+            await client.get("/api/v1/runs")
+        assert (await client.get("/ui/runs")).status_code == 429
 
 
 async def test_what_refreshes_itself_is_led_to_the_login_as_a_whole(pages: Pages):

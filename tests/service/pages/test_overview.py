@@ -83,6 +83,19 @@ async def test_a_target_shows_its_verdict_bound_and_issues(pages: Pages):
     assert "2026-09-01 13:00:00 UTC" in text
 
 
+@pytest.mark.parametrize("outcome", list(Outcome))
+async def test_a_clean_verdict_of_long_ago_is_not_green(outcome: Outcome, pages: Pages):
+    """Nobody has looked since: it is told with its age. What was worse stands until it is mended."""
+    report = a_clean_report()
+    verdict = dataclasses.replace(report.verdict, outcome=outcome)
+    await end(pages, await found_leak(pages), dataclasses.replace(report, verdict=verdict))
+    pages.api.clock.advance(3 * 86_400)
+    text = (await (await pages.visitor()).get("/ui/")).text
+    is_coloured = f'<span class="verdict {outcome.value}">' in text
+    assert is_coloured is (outcome is not Outcome.CLEAN)
+    assert ('<span class="verdict none">CLEAN 2 days ago</span>' in text) is (outcome is Outcome.CLEAN)
+
+
 async def test_an_open_issue_is_counted_behind_any_number_of_settled_ones(
     pages: Pages, monkeypatch: pytest.MonkeyPatch
 ):

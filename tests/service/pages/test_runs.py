@@ -1,17 +1,22 @@
 """Runs: listed, followed, read, started and cancelled."""
 
 import pytest
+import sqlalchemy as sa
 
 from prober.domain.account import Scope
 from prober.domain.campaign import Trigger
+from prober.domain.finding import Reason
 from prober.domain.job import JobRequest, JobState
+from prober.domain.outcome import Outcome
 from prober.report.facts import facts_of
 from prober.report.formats import FORMATS, MEDIA_TYPES
 from prober.service.pages import runs
 from prober.store.database import Database
+from prober.store.schema.runs import findings
 from tests.support.ledger import SettableClock
 from tests.support.pages import Pages, at, end, found_leak, pages_over
-from tests.support.reports import a_campaign
+from tests.support.reports import a_campaign, a_leak
+from tests.support.stored import finding_of
 
 
 async def test_runs_are_listed_newest_first_page_by_page(pages_anywhere: Pages, monkeypatch: pytest.MonkeyPatch):
@@ -49,6 +54,33 @@ async def test_a_run_under_way_shows_how_far_it_has_come(pages: Pages):
     assert "<html" not in part.text
     assert "foreign_canary" in part.text
     assert "not begun" in part.text
+
+
+async def test_a_violation_is_never_left_out_behind_what_is_less(pages: Pages, monkeypatch: pytest.MonkeyPatch):
+    """However many findings came after it, of a run under way and of one that has ended."""
+    monkeypatch.setattr(runs, "MOST_FINDINGS", 2)
+    less = [finding_of(Outcome.INCONCLUSIVE, Reason.BUSY)] * 3 + [finding_of(Outcome.SUSPECT, Reason.GARBLED)] * 3
+    run = await found_leak(pages, a_leak(), *less)
+    visitor = await pages.visitor()
+    for _ in range(2):
+        text = (await visitor.get("/ui/runs/run-1")).text
+        assert 'href="/ui/findings/1"' in text
+        assert text.count('href="/ui/findings/') == 2
+        assert "busy" not in text.partition('<h2 id="pictures"')[0]
+        if "under way" in text:
+            await end(pages, run)
+
+
+async def test_a_run_whose_findings_are_gone_is_not_called_clean(pages: Pages):
+    """The verdict stands, and the page says why nothing stands beside it."""
+    run = await found_leak(pages)
+    await end(pages, run)
+    async with pages.api.database.begin() as connection:
+        await connection.execute(sa.delete(findings))
+    text = (await (await pages.visitor()).get("/ui/runs/run-1")).text
+    assert "VIOLATION" in text
+    assert "no longer kept" in text
+    assert "Nothing but clean answers" not in text
 
 
 async def test_a_run_that_has_ended_is_loaded_as_a_whole(pages: Pages):
